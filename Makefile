@@ -1,0 +1,62 @@
+# make help lists the targets. Needed: make, and Python 3.11 or newer with venv and ensurepip.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON = $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$p -c '$(IS_NEW)' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+PIP_COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --no-header
+
+.PHONY: help setup demo test lint format bench lock wheel clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup: $(READY) ## Make .venv with the locked dependencies (skipped when up to date)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Tollens needs Python 3.11 or newer on the PATH; or: make setup PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c '$(IS_NEW)' || { echo "$(PYTHON) is older than 3.11 or missing" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) has no ensurepip or venv. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): requirements-dev.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup ## Diagnose a recorded incident
+	@$(BIN)/tollens demo
+
+test: setup ## Run the tests in random order, with coverage of branches
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+lint: setup ## Check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Put the code into the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## Measure what the benchmarks folder measures
+	$(BIN)/python -m benchmarks
+
+lock: setup ## Resolve the dependencies anew (UPGRADE=--upgrade for the newest)
+	$(PIP_COMPILE) $(UPGRADE) -o requirements.txt pyproject.toml
+	$(PIP_COMPILE) $(UPGRADE) --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+
+wheel: setup ## Build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w dist .
+
+clean: ## Remove what these targets made
+	rm -rf $(VENV) dist .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy, measured; `python -m benchmarks` runs and prints them all."""

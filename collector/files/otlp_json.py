@@ -1,0 +1,121 @@
+"""OTLP JSON: a request a document, pretty printed or one a line as the Collector's file exporter does."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from collector.files._contract import Options, Reader, Source
+from collector.files._json import Losses, Unfit, message
+from collector.files._lines import MAX_LINE, lines
+from collector.files._otlp import SHAPES, Screen, batches
+from correlator.model.records import Batch, Problem, Signal
+
+_KEYS = {"resourceSpans": Signal.TRACES, "resourceMetrics": Signal.METRICS, "resourceLogs": Signal.LOGS}
+_START = re.compile(rb'\s*\{\s*"resource(?:Spans|Metrics|Logs)"\s*:')
+_LINE_START = re.compile(rb"(?:^|\n)(?:\xef\xbb\xbf)?" + _START.pattern)
+_KEY = re.compile(rb'"resource(?:Spans|Metrics|Logs)"\s*:\s*\[')
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_EXPECTED = "expected an object with resourceSpans, resourceMetrics or resourceLogs"
+
+
+def accepts(source: Source) -> float:
+    """By the three keys that begin every OTLP request."""
+    if b'"resource' not in source.head:
+        return 0.0
+    if _LINE_START.search(source.head):
+        return 1.0
+    return 0.6 if source.head.lstrip().startswith(b"{") and _KEY.search(source.head) else 0.0
+
+
+def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
+    """Every request of the stream; a document or record that cannot be read is named and left out."""
+    screen = Screen(source.name)
+    with source.open() as stream:
+        for line, text in documents(stream):
+            if text is None:
+                yield Problem(source.name, f"document is longer than {MAX_LINE >> 20} MiB", "malformed", line)
+            else:
+                yield from _document(text, line, screen)
+    yield from screen.problems()
+
+
+def documents(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """(first line, text) of each JSON document: it ends where its brackets close or the next one begins."""
+    parts: list[bytes] = []
+    first, size, depth = 1, 0, 0
+    for number, line in lines(stream):
+        if line is None or size + len(line) > MAX_LINE:
+            yield number, None
+            parts, size, depth = [], 0, 0
+            continue
+        if parts and _START.match(line):
+            yield first, b"".join(parts)
+            parts, size, depth = [], 0, 0
+        if not parts:
+            if not line.strip():
+                continue
+            first = number
+        parts.append(line)
+        size += len(line)
+        depth += _opened(line)
+        if depth <= 0:
+            yield first, b"".join(parts)
+            parts, size, depth = [], 0, 0
+    if parts:
+        yield first, b"".join(parts)
+
+
+def _opened(line: bytes) -> int:
+    """Brackets that a line opens and leaves open; those inside strings only matter if they do not add up."""
+    opened = line.count(b"{") + line.count(b"[") - line.count(b"}") - line.count(b"]")
+    if opened == 0:
+        return 0
+    bare = _STRING.sub(b"", line)
+    return bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
+
+
+def _document(text: bytes, line: int, screen: Screen) -> Iterator[Batch | Problem]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at column {error.colno}"
+        yield Problem(screen.source, f"not valid JSON: {where}", line=line + error.lineno - 1)
+        return
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        yield Problem(screen.source, f"not valid JSON: {error}", line=line)
+        return
+    keys = [key for key in _KEYS if key in value] if isinstance(value, dict) else []
+    if not keys:
+        yield Problem(screen.source, f"{_EXPECTED}, found {_kind(value)}", line=line)
+    for key in keys:
+        yield from _request(_KEYS[key], value, text, line, screen)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"an object with {', '.join(list(value)[:5]) or 'no keys'}"[:120]
+    return f"a JSON {type(value).__name__}"
+
+
+def _request(signal: Signal, value: Any, text: bytes, line: int, screen: Screen) -> Iterator[Batch | Problem]:
+    shape, losses = SHAPES[signal], Losses()
+    try:
+        request = shape.request(**message(shape.request.DESCRIPTOR)(value, losses))
+        screen.clean(signal, request, line)
+        yield from batches(signal, request)
+    except Unfit as error:
+        losses.unfit.append(error)
+    for unfit in losses.unfit:
+        place = line + _lines_before(text, unfit)
+        yield Problem(screen.source, str(unfit), line=place, field=unfit.path)
+
+
+def _lines_before(text: bytes, unfit: Unfit) -> int:
+    """Lines from the document's first to the unfit value, as far as its key and text can be found."""
+    key, found = unfit.path.rsplit(".", 1)[-1], str(unfit).rpartition("found ")[2].strip("'")
+    place = re.search(rf'"{re.escape(key)}"\s*:\s*"?{re.escape(found)}'.encode(), text)
+    return text.count(b"\n", 0, place.start()) if place else 0
+
+
+READER = Reader(id="otlp_json", accepts=accepts, read=read)

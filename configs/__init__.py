@@ -1,0 +1,1 @@
+"""Data files that configure Tollens, found as package data; `demo` is a recorded incident."""

@@ -1,0 +1,41 @@
+"""Records of a store → Evidence without windows; `windows.py` chooses those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from correlator.join.coverage import to_coverage
+from correlator.join.occurrences import read_occurrences
+from correlator.join.points import read_points
+from correlator.join.requests import COLUMNS, prepared, to_requests
+from correlator.join.series import to_series
+from correlator.join.spans import TRACES, read_spans
+from correlator.join.ties import tie
+from correlator.model.evidence import Evidence
+from correlator.model.records import Problem
+from correlator.store import Store
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Evidence over all time, and the span table for example traces."""
+
+    evidence: Evidence
+    spans: pd.DataFrame
+
+
+def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES) -> Joined:
+    """Join everything in the store; at most `traces` traces are read."""
+    spans = read_spans(store, traces)
+    table = prepared(spans)
+    requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
+    events, facts = read_occurrences(store, table)
+    series = to_series(read_points(store), requests, facts, spans.share)
+    requests, sparse = tie(requests, series)
+    coverage = to_coverage(store, requests, series, table, spans.share, problems)
+    notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
+    coverage = replace(coverage, messages=(*coverage.messages, *notes))
+    return Joined(Evidence(requests=requests, series=series, events=events, facts=facts, coverage=coverage), table)

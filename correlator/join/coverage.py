@@ -1,0 +1,74 @@
+"""What the evidence stands on: what was read, what was seen in both windows, and what was lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from correlator.join.ties import interval
+from correlator.model.evidence import Coverage
+from correlator.model.names import SIGNALS
+from correlator.model.records import Problem
+from correlator.store import Store
+
+TABLES = {
+    "spans": "otel_traces",
+    "log_records": "otel_logs",
+    "gauge_points": "otel_metrics_gauge",
+    "sum_points": "otel_metrics_sum",
+    "histogram_points": "otel_metrics_histogram",
+    "exponential_histogram_points": "otel_metrics_exponential_histogram",
+    "summary_points": "otel_metrics_summary",
+}
+MESSAGES = 50
+"""Problems spelled out; the rest is only counted."""
+
+
+def to_coverage(
+    store: Store,
+    requests: pd.DataFrame,
+    series: pd.DataFrame,
+    spans: pd.DataFrame,
+    share: float,
+    problems: Iterable[Problem],
+) -> Coverage:
+    """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
+    problems = tuple(problems)
+    kinds: Counter[str] = Counter()
+    for problem in problems:
+        kinds[problem.kind] += problem.count
+    kinds["missing_parent"] += int(spans["orphan"].sum()) if len(spans) else 0
+    return Coverage(
+        records={name: int(store.query(f"SELECT count() AS n FROM {table}")["n"][0]) for name, table in TABLES.items()},
+        signals=_signals(requests, series),
+        watched=_watched(store),
+        problems={kind: count for kind, count in sorted(kinds.items()) if count},
+        messages=tuple(str(p) for p in problems[:MESSAGES]),
+        orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
+        sampled_traces=len(requests) if share < 1 else None,
+    )
+
+
+def _signals(requests: pd.DataFrame, series: pd.DataFrame) -> dict[str, Mapping[str, object]]:
+    found: dict[str, Mapping[str, object]] = {}
+    for name in SIGNALS:
+        rows_requests = int(requests[name].notna().sum()) if name in requests else 0
+        rows_series = int(series[name].notna().sum()) if name in series else 0
+        if rows_requests or rows_series:
+            sources = [s for s, rows in (("requests", rows_requests), ("series", rows_series)) if rows]
+            every = interval(series, name) if rows_series > 1 else None
+            found[name] = {"sources": sources, "interval_s": every, "rows": max(rows_requests, rows_series)}
+    return found
+
+
+def _watched(store: Store) -> frozenset[str]:
+    """Kinds of source that were there at all; the engine adds whether they cover both windows."""
+    table = store.query(
+        """SELECT 'traces' AS source, count() AS n FROM otel_traces
+           UNION ALL SELECT 'engine_log', countIf(ServiceName IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
+           UNION ALL SELECT 'application_log', countIf(ServiceName NOT IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
+           UNION ALL SELECT 'engine_metrics', countIf(match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')) FROM otel_metrics_gauge"""
+    )
+    return frozenset(row.source for row in table.itertuples() if row.n > 0)

@@ -1,0 +1,131 @@
+"""Happenings and configuration over time: from logs the readers recognised, info metrics, spans and resources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+
+from correlator.model.evidence import Event, Fact
+from correlator.model.names import Events
+from correlator.store import Store
+
+PREFIX = "tollens."
+LIMIT = 20_000
+"""Recognised happenings kept; a crash loop beyond that adds nothing."""
+CACHE_CONFIG = {
+    "num_gpu_blocks": "engine.num_gpu_blocks",
+    "block_size": "engine.block_size",
+    "enable_prefix_caching": "engine.enable_prefix_caching",
+    "kv_cache_size_tokens": "engine.kv_cache_tokens",
+    "gpu_memory_utilization": "engine.gpu_memory_utilization",
+    "cache_dtype": "engine.cache_dtype",
+}
+CONTEXT_OVERFLOW = re.compile(
+    r"maximum context length|context_length_exceeded|prompt is too long|longer than the maximum model length",
+    re.IGNORECASE,
+)
+
+
+def read_occurrences(store: Store, spans: pd.DataFrame) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
+    """Events and facts in order of time."""
+    logs = _recognised(store)
+    events = [*_log_events(logs), *_restarts(store), *_new_instances(store), *_span_events(spans)]
+    facts = [*_log_facts(logs), *_cache_config(store), *_resource_facts(spans)]
+    return tuple(sorted(events, key=_time)), tuple(sorted(facts, key=_time))
+
+
+def _time(item: Event | Fact) -> tuple[int, str]:
+    return item.unix_nano, item.name
+
+
+def _recognised(store: Store) -> pd.DataFrame:
+    return store.query(
+        """SELECT toUnixTimestamp64Nano(Timestamp) AS time, EventName AS event, TraceId AS trace_id,
+                  concat(ServiceName, ' ', ResourceAttributes['service.instance.id']) AS resource,
+                  mapKeys(LogAttributes) AS keys, mapValues(LogAttributes) AS texts
+           FROM otel_logs WHERE startsWith(EventName, {prefix:String})
+           ORDER BY time, event LIMIT {limit:UInt32}""",
+        prefix=PREFIX,
+        limit=LIMIT,
+    )
+
+
+def _log_events(logs: pd.DataFrame) -> Iterable[Event]:
+    for row in logs.itertuples():
+        name = row.event.removeprefix(PREFIX)
+        if name != "facts":
+            attributes = dict(zip(row.keys, row.texts, strict=True))
+            yield Event(name, int(row.time), row.resource.strip(), row.trace_id, attributes)
+
+
+def _log_facts(logs: pd.DataFrame) -> Iterable[Fact]:
+    for row in logs[logs["event"] == f"{PREFIX}facts"].itertuples():
+        for key, value in zip(row.keys, row.texts, strict=True):
+            if key.startswith("engine."):
+                yield Fact(key, str(value), int(row.time), "engine")
+
+
+def _restarts(store: Store) -> Iterable[Event]:
+    """A process start time that changed: the process behind the metrics is a new one, its counters began anew."""
+    table = store.query(
+        """SELECT cityHash64(ResourceAttributes['service.instance.id'], ServiceName) AS series, Value AS began,
+                  any(ServiceName) AS service, min(toUnixTimestamp64Nano(TimeUnix)) AS seen
+           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds'
+           GROUP BY series, began ORDER BY series, seen"""
+    )
+    for _, group in table.groupby("series"):
+        for row in group.iloc[1:].itertuples():
+            yield Event(Events.ENGINE_START, int(row.began * 1e9), row.service)
+            yield Event(Events.COUNTER_RESET, int(row.seen), row.service)
+
+
+def _new_instances(store: Store) -> Iterable[Event]:
+    """A further instance of a service that was already there: a restart, a scale-up or a deploy of it."""
+    table = store.query(
+        """SELECT ServiceName AS service, instance, toUnixTimestamp64Nano(min(seen)) AS seen FROM (
+               SELECT ServiceName, ResourceAttributes['service.instance.id'] AS instance, min(Timestamp) AS seen
+               FROM otel_traces WHERE TraceId != '' GROUP BY ServiceName, instance
+               UNION ALL
+               SELECT ServiceName, ResourceAttributes['service.instance.id'], min(Timestamp)
+               FROM otel_logs GROUP BY ServiceName, ResourceAttributes['service.instance.id'])
+           WHERE instance != '' AND service != '' GROUP BY service, instance ORDER BY service, seen"""
+    )
+    for _, group in table.groupby("service"):
+        for row in group.iloc[1:].itertuples():
+            yield Event(Events.INSTANCE_START, int(row.seen), row.service, "", {"service.instance.id": row.instance})
+
+
+def _span_events(spans: pd.DataFrame) -> Iterable[Event]:
+    for row in spans[spans["name"] == "Overall Loading"].itertuples():
+        yield Event(Events.ENGINE_START, int(row.start), row.service)
+    failed = spans[spans["failed"].astype(bool)]
+    texts = failed["message"] + " " + failed["exception"]
+    for row in failed[texts.str.contains(CONTEXT_OVERFLOW)].itertuples():
+        yield Event(Events.CONTEXT_OVERFLOW, int(row.start), row.service, row.trace_id)
+
+
+def _cache_config(store: Store) -> Iterable[Fact]:
+    keys = list(CACHE_CONFIG)
+    table = store.query(
+        f"""SELECT min(toUnixTimestamp64Nano(TimeUnix)) AS time,
+                   {", ".join(f"Attributes['{key}'] AS {key}" for key in keys)}
+            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info'
+            GROUP BY {", ".join(keys)} ORDER BY time"""
+    )
+    for row in table.itertuples():
+        for key, name in CACHE_CONFIG.items():
+            if (value := getattr(row, key)) not in ("", "None"):
+                yield Fact(name, value, int(row.time), "engine")
+
+
+def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
+    """Versions and models as the spans name them, each time a value is first seen."""
+    for column, name in (("model", "model"), ("fingerprint", "engine.fingerprint"), ("version", "service.version")):
+        if column not in spans:
+            continue
+        rows = spans[spans[column] != ""]
+        first = rows.groupby(["service", column])["start"].min()
+        for (service, value), time in first.items():
+            yield Fact(name, str(value), int(time), str(service))

@@ -1,0 +1,169 @@
+"""One row a request: canonical signals and the latency ledger, from the spans of its trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from correlator.join import roles as r
+from correlator.join.attempts import mark_attempts
+from correlator.join.spans import Spans
+from correlator.join.tree import critical_path, inherited, with_tree
+from correlator.model import names as n
+
+COLUMNS = ["trace_id", "start", "host", n.LATENCY.name]
+SKEW_NS = 1_000_000
+"""A server span may start this much before its client's: the resolution of two clocks kept by NTP on a LAN."""
+
+
+def prepared(spans: Spans) -> pd.DataFrame:
+    """The span table with tree, role, own time and attempts: what requests and waterfalls are made of."""
+    table = with_tree(spans.table.assign(own_role=r.roles(spans.table)))
+    table["role"] = inherited(table, table["own_role"])
+    return mark_attempts(critical_path(table))
+
+
+def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
+    """Rows of traces that are requests: served by somebody, or calling a model."""
+    kept = table[table["root"] >= 0]
+    roots = kept.loc[kept["root"].unique()] if len(kept) else kept
+    speaks = kept["own_role"].isin([r.SERVER, r.CLIENT]).groupby(kept["trace_id"]).any()
+    is_request = roots["kind"].isin(["Server", "Consumer"]) | roots["trace_id"].map(speaks).fillna(False).astype(bool)
+    roots = roots[is_request].set_index("trace_id", drop=False)
+    kept = kept[kept["trace_id"].isin(roots.index)]
+    rows = roots[["trace_id", "start", "host"]].assign(**{n.LATENCY.name: roots["duration"] / 1e9})
+    rows["end"] = roots["start"] + roots["duration"]
+    rows["service"] = roots["service"]
+    rows = rows.join(_outcome(roots, kept)).join(_model_calls(kept)).join(_retrieval(kept))
+    rows = rows.join(_ledger(kept, roots)).join(_flight(kept, rows, spans.share))
+    return _derived(rows).join(_scope(spans.scope)).sort_values("start").reset_index(drop=True)
+
+
+def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    status = pd.to_numeric(roots["status"], errors="coerce")
+    error = roots["failed"].astype(bool) | (status >= 400)
+    failed = kept[kept["failed"].astype(bool)]
+    text = (failed["message"] + " " + failed["exception"]).str.slice(0, 2000).groupby(failed["trace_id"]).agg(" ".join)
+    types = failed["error_type"].groupby(failed["trace_id"]).max()
+    out = pd.DataFrame({n.ERROR.name: error.astype(float)})
+    return out.assign(error_text=text, error_type=types)
+
+
+def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
+    calls = kept[(kept["own_role"] == r.CLIENT) & ~kept["retried"]]
+    serves = kept[(kept["own_role"] == r.SERVER) & ~kept["retried"]]
+    sums = [n.INPUT_TOKENS.name, n.OUTPUT_TOKENS.name, n.CACHED_INPUT_TOKENS.name]
+    client = calls.groupby("trace_id")[[*sums, n.MAX_TOKENS.name]].sum(min_count=1)
+    server = serves.groupby("trace_id")[[*sums, n.MAX_TOKENS.name]].sum(min_count=1)
+    out = client.combine_first(server)
+    out[n.CLIENT_LATENCY.name] = calls.groupby("trace_id")["duration"].sum() / 1e9
+    out[n.SERVER_LATENCY.name] = serves.groupby("trace_id")["duration"].sum() / 1e9
+    out[n.TIME_TO_FIRST_TOKEN.name] = serves.groupby("trace_id")[n.TIME_TO_FIRST_TOKEN.name].first()
+    reasons = pd.concat([calls, serves]).groupby("trace_id")["finish_reason"].max()
+    out[n.TRUNCATED.name] = reasons.str.contains("length|max_tokens").where(reasons != "").astype(float)
+    out["model"] = pd.concat([calls, serves]).groupby("trace_id")["model"].max()
+    out[n.OUTBOUND.name] = _outbound(kept, serves)
+    return out.join(_attempts(kept), how="outer")
+
+
+def _outbound(kept: pd.DataFrame, serves: pd.DataFrame) -> pd.Series:
+    """Seconds from the client's call to its arrival at the server; none where the clocks disagree."""
+    parents = kept.reindex(serves["parent"].to_numpy())
+    wait = serves["start"].to_numpy() - parents["start"].to_numpy(dtype=float)
+    wait = pd.Series(wait, index=serves["trace_id"].to_numpy()).where((parents["own_role"] == r.CLIENT).to_numpy())
+    return wait.where(wait > -SKEW_NS).clip(lower=0).groupby(level=0).sum(min_count=1) / 1e9
+
+
+def _attempts(kept: pd.DataFrame) -> pd.DataFrame:
+    """Tries per logical model call; not known for a trace without model calls."""
+    calls = kept[kept["own_role"].isin([r.CLIENT, r.SERVER])]
+    tries = calls.groupby(["trace_id", "own_role"]).size().unstack(fill_value=0).max(axis=1)
+    client = calls[calls["own_role"] == r.CLIENT]
+    logical = (~client["retried"]).groupby(client["trace_id"]).sum().reindex(tries.index).fillna(1).clip(lower=1)
+    resent = pd.to_numeric(kept["resend"], errors="coerce").groupby(kept["trace_id"]).max().reindex(tries.index)
+    return pd.DataFrame({n.ATTEMPTS.name: np.maximum(tries / logical, resent.fillna(0) + 1)})
+
+
+def _retrieval(kept: pd.DataFrame) -> pd.DataFrame:
+    rows = kept[kept["role"] == r.RETRIEVAL].groupby("trace_id")
+    out = rows[[n.RETRIEVED.name]].max().join(rows[[n.RETRIEVAL_SCORE.name]].max())
+    return out.assign(**{n.EMPTY_RETRIEVAL.name: (out[n.RETRIEVED.name] == 0).where(out[n.RETRIEVED.name].notna())})
+
+
+def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:
+    """Own time by part. A part nobody measured in a trace is missing there, not zero."""
+    entry = kept["trace_id"].map(roots["service"])
+    part = kept["role"].map({r.RETRIEVAL: n.RETRIEVAL.name, r.RERANK: n.RERANK.name, r.POOL_WAIT: n.POOL_WAIT.name})
+    part = part.where(kept["role"] != r.CLIENT, n.NETWORK.name).where(kept["role"] != r.SERVER, n.REMAINDER.name)
+    part = part.mask(part.isna(), pd.Series(np.where(kept["service"] == entry, n.GATEWAY.name, n.REMAINDER.name), kept.index))
+    part = part.where(~kept["in_retry"], n.RETRY.name)
+    parts = kept["own"].groupby([kept["trace_id"], part]).sum().unstack()
+    parts = parts.reindex(columns=sorted({*parts.columns, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name}))
+    between = kept["between"].groupby(kept["trace_id"]).sum()
+    parts[n.NETWORK.name] = parts[n.NETWORK.name] - between.where(parts[n.NETWORK.name].notna(), 0.0)
+    parts[n.RETRY.name] = parts[n.RETRY.name].fillna(0.0) + between
+    return _without_server(_split_server(parts, kept), kept)
+
+
+def _split_server(parts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """Queue, prefill and decode as the engine reported them, scaled where they exceed its own time."""
+    serves = kept[(kept["own_role"] == r.SERVER) & ~kept["in_retry"]]
+    reported = [n.QUEUE.name, n.PREFILL.name, n.DECODE.name]
+    sums = serves.groupby("trace_id")[reported].sum(min_count=1)
+    own = serves.groupby("trace_id")["own"].sum()
+    fit = (own / sums.sum(axis=1)).clip(upper=1.0)
+    sums = sums.mul(fit, axis=0)
+    parts = parts.join(sums)
+    parts[n.REMAINDER.name] = parts[n.REMAINDER.name].fillna(0.0) - sums.sum(axis=1).reindex(parts.index).fillna(0.0)
+    return parts
+
+
+def _without_server(parts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """Where the engine's side was not seen, the call cannot be told apart: it is remainder, not network."""
+    server = kept["own_role"].eq(r.SERVER).groupby(kept["trace_id"]).any().reindex(parts.index)
+    blind = ~server & parts[n.NETWORK.name].notna()
+    parts.loc[blind, n.REMAINDER.name] += parts.loc[blind, n.NETWORK.name]
+    parts.loc[blind, n.NETWORK.name] = np.nan
+    engine = {n.NETWORK.name, n.QUEUE.name, n.PREFILL.name, n.DECODE.name}
+    seen = [c for c in parts.columns if c not in engine]
+    return parts.assign(**{c: parts[c].fillna(0.0) for c in seen})
+
+
+def _flight(kept: pd.DataFrame, rows: pd.DataFrame, share: float) -> pd.DataFrame:
+    """How many requests and calls were open when each began (scaled up when traces were sampled)."""
+    calls = kept[kept["own_role"] == r.CLIENT]
+    serves = kept[kept["own_role"] == r.SERVER]
+    sent = calls.groupby("trace_id")["start"].last()
+    out = pd.DataFrame({n.IN_FLIGHT.name: _open(rows["start"], rows["end"], rows["start"])}, index=rows.index)
+    if len(calls):
+        ends = calls["start"] + calls["duration"]
+        out = out.join(pd.Series(_open(calls["start"], ends, sent), sent.index, name=n.CALLS_IN_FLIGHT.name))
+    if len(calls) and len(serves):
+        ends = serves["start"] + serves["duration"]
+        out = out.join(pd.Series(_open(serves["start"], ends, sent), sent.index, name=n.SERVER_IN_FLIGHT.name))
+    return out / share
+
+
+def _open(starts: pd.Series, ends: pd.Series, at: pd.Series) -> np.ndarray:
+    begun = np.searchsorted(np.sort(starts.to_numpy(dtype=np.int64)), at.to_numpy(dtype=np.int64), side="left")
+    ended = np.searchsorted(np.sort(ends.to_numpy(dtype=np.int64)), at.to_numpy(dtype=np.int64), side="right")
+    return np.maximum(begun - ended, 0).astype(float)
+
+
+def _derived(rows: pd.DataFrame) -> pd.DataFrame:
+    decode, prefill = (rows.get(s.name, pd.Series(np.nan, rows.index)) for s in (n.DECODE, n.PREFILL))
+    after_first = (rows[n.OUTPUT_TOKENS.name] - 1).where(lambda t: t > 0)
+    tokens = rows[n.INPUT_TOKENS.name].where(lambda t: t > 0)
+    rows = rows.assign(
+        **{
+            n.TIME_PER_OUTPUT_TOKEN.name: decode / after_first,
+            n.PREFILL_PER_TOKEN.name: prefill / tokens,
+            n.CACHED_SHARE.name: rows[n.CACHED_INPUT_TOKENS.name] / tokens,
+        }
+    )
+    return rows.dropna(axis="columns", how="all")
+
+
+def _scope(scope: pd.DataFrame) -> pd.DataFrame:
+    wide = scope.pivot(index="trace_id", columns="key", values="value")
+    return wide.rename(columns=lambda key: f"attribute.{key}")

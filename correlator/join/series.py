@@ -1,0 +1,149 @@
+"""One row a stretch of five seconds: the state of the system and what its requests averaged.
+
+The frame describes the system as a whole: parallel series (replicas, engines, CPUs) are summed, averaged or
+maximised as the alias file says. Means per request carry their number of requests in a column `n.<signal>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from correlator.model import names as n
+from correlator.model.evidence import Fact
+
+BUCKET_NS = 5_000_000_000
+"""Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
+EVERYWHERE = "*"
+
+
+def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float) -> pd.DataFrame:
+    """Canonical signals by bucket; a signal nobody measured has no column."""
+    wide = _wide(points)
+    wide = wide.join(_arrivals(requests, share), how="outer") if len(requests) else wide
+    if wide.empty:
+        return pd.DataFrame(columns=["start", "host"])
+    wide = _with_facts(_derived(wide), sorted(facts, key=lambda f: f.unix_nano))
+    hosts = [h for h in requests["host"].unique() if h] if len(requests) else []
+    wide = wide.assign(start=wide.index * BUCKET_NS, host=hosts[0] if len(hosts) == 1 else EVERYWHERE)
+    return wide.reset_index(drop=True).dropna(axis="columns", how="all").sort_values("start", ignore_index=True)
+
+
+def _wide(points: pd.DataFrame) -> pd.DataFrame:
+    if points.empty:
+        return pd.DataFrame(index=pd.Index([], dtype=np.int64))
+    columns: dict[str, pd.Series] = {}
+    for signal, rows in points.groupby("signal"):
+        ranked = [_one_alias(part) for _, part in rows.groupby("rank")]
+        merged = ranked[0]
+        for other in ranked[1:]:
+            merged = merged.combine_first(other)
+        columns[str(signal)] = merged["value"]
+        if merged["weight"].notna().any():
+            columns[f"n.{signal}"] = merged["weight"]
+    return pd.DataFrame(columns)
+
+
+def _one_alias(rows: pd.DataFrame) -> pd.DataFrame:
+    across = rows["across"].iloc[0]
+    rows = rows.assign(bucket=rows["start"] // BUCKET_NS)
+    if rows["weight"].notna().any():
+        total = (rows["value"] * rows["weight"]).groupby(rows["bucket"]).sum()
+        weight = rows["weight"].groupby(rows["bucket"]).sum()
+        return pd.DataFrame({"value": total / weight, "weight": weight})
+    within = rows.groupby(["bucket", "series"])["value"].agg("max" if across == "max" else "mean")
+    value = within.groupby(level=0).agg(across)
+    return pd.DataFrame({"value": value, "weight": np.nan})
+
+
+def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:
+    """Arrivals per second, zero where nothing arrived between the first request and the last."""
+    buckets = requests["start"] // BUCKET_NS
+    counts = buckets.value_counts().sort_index()
+    grid = np.arange(counts.index[0], counts.index[-1] + 1)
+    rate = counts.reindex(grid, fill_value=0) / share / (BUCKET_NS / 1e9)
+    return pd.DataFrame({n.ARRIVAL_RATE.name: rate})
+
+
+def _derived(wide: pd.DataFrame) -> pd.DataFrame:
+    get = lambda s: wide.get(s, pd.Series(np.nan, wide.index))  # noqa: E731
+    wide = _latencies(wide)
+    cached, prompt = get("cached_token_rate"), get(n.PROMPT_THROUGHPUT.name)
+    shares = (cached / prompt.where(prompt > 0)).clip(0, 1)
+    busy = (1 - get("host_cpu_idle")).combine_first(1 - get("host_cpu_idle_rate")).clip(0, 1)
+    finished = get("completion_rate")
+    tokens = get(n.PROMPT_THROUGHPUT.name) / finished.where(finished > 0)
+    made = get(n.GENERATION_THROUGHPUT.name) / finished.where(finished > 0)
+    wide = wide.assign(
+        **{
+            n.CACHED_SHARE.name: shares.combine_first(get(n.CACHED_SHARE.name).where(lambda v: v >= 0)),
+            n.HOST_CPU.name: busy,
+            n.CPU_THROTTLED.name: get("cpu_throttled_periods") / get("cpu_periods").where(lambda v: v > 0),
+            n.ARRIVAL_RATE.name: get(n.ARRIVAL_RATE.name).combine_first(finished),
+        }
+    )
+    for signal, per_request in ((n.INPUT_TOKENS, tokens), (n.OUTPUT_TOKENS, made)):
+        if signal.name not in wide:
+            wide = wide.assign(**{signal.name: per_request, f"n.{signal.name}": finished})
+    return _ledger(_errors(wide))
+
+
+def _latencies(wide: pd.DataFrame) -> pd.DataFrame:
+    """Request latency from the outermost place that measured it; else Little's law from the engine's log."""
+    for inner in (n.CLIENT_LATENCY.name, n.SERVER_LATENCY.name):
+        if n.LATENCY.name not in wide and inner in wide:
+            wide = wide.assign(**{n.LATENCY.name: wide[inner], f"n.{n.LATENCY.name}": wide.get(f"n.{inner}")})
+    if n.LATENCY.name not in wide and {n.RUNNING.name, "completion_rate"} <= set(wide):
+        inside = wide[n.RUNNING.name] + wide.get(n.WAITING.name, 0.0)
+        rate = wide["completion_rate"].where(lambda r: r > 0)
+        wide = wide.assign(**{n.LATENCY.name: inside / rate, f"n.{n.LATENCY.name}": rate})
+    return wide
+
+
+def _errors(wide: pd.DataFrame) -> pd.DataFrame:
+    if "failure_rate" not in wide or "completion_rate" not in wide:
+        return wide
+    total = wide["completion_rate"].fillna(0) + wide["failure_rate"].fillna(0)
+    return wide.assign(**{n.ERROR.name: wide["failure_rate"].fillna(0) / total.where(total > 0), f"n.{n.ERROR.name}": total})
+
+
+def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
+    """Ledger parts that follow from latencies measured at different places."""
+    out = {}
+    has = set(wide.columns)
+    engine = [s.name for s in (n.QUEUE, n.PREFILL, n.DECODE) if s.name in has]
+    if {n.CLIENT_LATENCY.name, n.SERVER_LATENCY.name} <= has:
+        out[n.NETWORK.name] = (wide[n.CLIENT_LATENCY.name] - wide[n.SERVER_LATENCY.name]).clip(lower=0)
+    known = [wide[c] for c in (*engine, n.RETRIEVAL.name, n.POOL_WAIT.name) if c in has]
+    if n.LATENCY.name in has and (known or out):
+        parts = sum([*known, *out.values()])
+        out[n.REMAINDER.name] = (wide[n.LATENCY.name] - parts).clip(lower=0)
+    if {n.INPUT_TOKENS.name, n.PREFILL.name} <= has:
+        out[n.PREFILL_PER_TOKEN.name] = wide[n.PREFILL.name] / wide[n.INPUT_TOKENS.name].where(lambda t: t > 0)
+    weight = wide.get(f"n.{n.SERVER_LATENCY.name}", wide.get(f"n.{n.LATENCY.name}"))
+    return wide.assign(**out, **({f"n.{k}": weight for k in out} if weight is not None else {}))
+
+
+def _with_facts(wide: pd.DataFrame, facts: list[Fact]) -> pd.DataFrame:
+    """Signals that a configuration value settles: pool capacity; no cache hits while caching is off."""
+    capacity = _step(facts, "engine.kv_cache_tokens", wide.index)
+    if capacity is not None:
+        wide = wide.assign(**{n.KV_CACHE_CAPACITY.name: pd.to_numeric(capacity, errors="coerce")})
+    caching = _step(facts, "engine.enable_prefix_caching", wide.index)
+    if caching is not None:
+        off = caching.str.lower() == "false"
+        current = wide.get(n.CACHED_SHARE.name, pd.Series(np.nan, wide.index))
+        wide = wide.assign(**{n.CACHED_SHARE.name: current.mask(off & current.isna(), 0.0)})
+    return wide
+
+
+def _step(facts: list[Fact], name: str, index: pd.Index) -> pd.Series | None:
+    """The value in force in each bucket; the first one seen also holds before it was seen only if alone."""
+    known = [f for f in facts if f.name == name]
+    if not known:
+        return None
+    at = pd.Series([f.value for f in known], index=[f.unix_nano // BUCKET_NS for f in known])
+    at = at[~at.index.duplicated(keep="last")]
+    return at.reindex(at.index.union(index)).ffill().reindex(index)

@@ -1,0 +1,143 @@
+"""What got worse between two windows, if anything did beyond noise.
+
+A symptom has a kind and a statistic. It is named when its interval excludes "no change" and its size reaches
+the smallest effect worth naming; of several, the one largest against that yardstick is the symptom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import log
+
+import pandas as pd
+
+from correlator.model import names as n
+from correlator.model.effects import TAIL, Effect, difference, ratio
+from correlator.model.evidence import Evidence, Interval, Kind, Symptom
+
+LATENCY_RATIO = 1.3
+"""Two healthy neighbouring windows of 70 s on a shared machine differed by up to 23 % in mean latency."""
+TAIL_RATIO = 1.6
+"""The 95th percentile drifts more than the mean: the square of 1.3, rounded down."""
+ERROR_SHARE = 0.02
+"""Two requests in a hundred: the usual alert level of an availability SLO of 99.9 % at a burn rate of 20."""
+QUALITY_SHARE = 0.05
+THROUGHPUT_RATIO = 1.3
+DOWN_SHARE = 0.9
+"""An error share from which the service counts as not available at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to be worse: a signal, a statistic, and the smallest effect worth naming."""
+
+    kind: Kind
+    signal: n.Signal
+    statistic: str
+    smallest: float
+    relative: bool
+    falls: bool = False
+
+
+CANDIDATES = (
+    Candidate(Kind.LATENCY, n.LATENCY, "mean", LATENCY_RATIO, relative=True),
+    Candidate(Kind.ERRORS, n.ERROR, "mean", ERROR_SHARE, relative=False),
+    Candidate(Kind.QUALITY, n.EMPTY_RETRIEVAL, "mean", QUALITY_SHARE, relative=False),
+    Candidate(Kind.QUALITY, n.TRUNCATED, "mean", 2 * QUALITY_SHARE, relative=False),
+    Candidate(Kind.LATENCY, n.LATENCY, "p95", TAIL_RATIO, relative=True),
+    Candidate(Kind.THROUGHPUT, n.GENERATION_THROUGHPUT, "mean", THROUGHPUT_RATIO, relative=True, falls=True),
+)
+
+
+def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -> Symptom | None:
+    """The symptom between the windows of `evidence`, of `kind` if given; None when nothing stands out.
+
+    `tests` is how many pairs of windows were tried (Bonferroni). With a kind given by the user its largest
+    change is reported even where it is within noise: the interval says so.
+    """
+    scored = [(severity, s) for severity, s in _scored(evidence, kind, TAIL / tests)]
+    if not scored:
+        return None
+    return max(scored, key=lambda pair: pair[0])[1]
+
+
+def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tuple[float, Symptom]]:
+    for candidate in CANDIDATES:
+        if kind is not None and candidate.kind is not kind:
+            continue
+        frame, weight = source(evidence, candidate.signal)
+        if frame is None:
+            continue
+        measure: Callable[..., Effect | None] = ratio if candidate.relative else difference
+        effect = measure(frame, candidate.signal.name, candidate.statistic, weight)
+        if effect is None or (candidate.falls and not _demand_held(evidence)):
+            continue
+        p = effect.p_below if candidate.falls else effect.p_above
+        severity = _severity(candidate, effect.interval)
+        if kind is not None or (p <= level and severity >= 1.0):
+            yield severity, _symptom(evidence, candidate, frame, weight, effect.interval)
+
+
+def source(evidence: Evidence, signal: n.Signal) -> tuple[pd.DataFrame | None, str | None]:
+    """The finest frame that has the signal in both windows, and its weight column if it has one."""
+    for frame in (_worth(evidence.requests, signal), evidence.series):
+        if signal.name in frame and frame.loc[frame[signal.name].notna(), "period"].nunique() >= 2:
+            weight = f"n.{signal.name}"
+            return frame, weight if weight in frame and frame[weight].notna().any() else None
+    return None, None
+
+
+def _worth(requests: pd.DataFrame, signal: n.Signal) -> pd.DataFrame:
+    """Latency is that of requests that were answered: failing fast is not being fast."""
+    if signal is not n.LATENCY or n.ERROR.name not in requests:
+        return requests
+    answered = requests[requests[n.ERROR.name] == 0]
+    return answered if len(answered) >= len(requests) / 2 else requests
+
+
+def _severity(candidate: Candidate, interval: Interval) -> float:
+    if not candidate.relative:
+        return interval.value / candidate.smallest
+    size = log(max(interval.value, 1e-9)) / log(candidate.smallest)
+    return -size if candidate.falls else size
+
+
+def _demand_held(evidence: Evidence) -> bool:
+    """Throughput that fell because fewer requests came is not a symptom."""
+    frame, weight = source(evidence, n.ARRIVAL_RATE)
+    arrivals = ratio(frame, n.ARRIVAL_RATE.name, "mean", weight) if frame is not None else None
+    return arrivals is not None and arrivals.interval.value >= 0.9
+
+
+def _symptom(
+    evidence: Evidence, candidate: Candidate, frame: pd.DataFrame, weight: str | None, change: Interval
+) -> Symptom:
+    assert evidence.windows is not None
+    values = [_value(frame[frame["period"] == p], candidate, weight) for p in ("baseline", "incident")]
+    down = candidate.kind is Kind.ERRORS and values[1] >= DOWN_SHARE
+    return Symptom(
+        kind=Kind.AVAILABILITY if down else candidate.kind,
+        where=_where(evidence.requests),
+        signal=candidate.signal,
+        statistic=candidate.statistic,
+        onset=evidence.windows.incident.start,
+        baseline_value=values[0],
+        incident_value=values[1],
+        change=change,
+    )
+
+
+def _value(rows: pd.DataFrame, candidate: Candidate, weight: str | None) -> float:
+    rows = rows[rows[candidate.signal.name].notna()]
+    column = rows[candidate.signal.name].astype(float)
+    if candidate.statistic == "p95":
+        return float(column.quantile(0.95))
+    mass = rows[weight] if weight else pd.Series(1.0, index=rows.index)
+    return float((column * mass).sum() / mass.sum())
+
+
+def _where(requests: pd.DataFrame) -> str:
+    if "service" not in requests or requests.empty:
+        return "serving engine"
+    return str(requests["service"].mode().iloc[0]) or "unnamed service"

@@ -1,0 +1,55 @@
+"""Ties between points and requests: the state of the system during each request's own interval.
+
+Scrapes and samples carry no trace id, so the tie is resource and overlapping time. A signal sampled more
+rarely than a block (10 s) cannot say what one request met: it is not tied, and coverage says why.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from correlator.join.series import BUCKET_NS
+from correlator.model import names as n
+from correlator.model.evidence import BLOCK_NS
+
+STATE = (
+    n.RUNNING, n.WAITING, n.SWAPPED, n.PREEMPTIONS, n.KV_CACHE_USAGE, n.KV_CACHE_CAPACITY, n.HOST_CPU,
+    n.CPU_THROTTLED, n.POOL_USED, n.POOL_MAX, n.CACHED_SHARE, n.ARRIVAL_RATE, n.GENERATION_THROUGHPUT,
+    n.PROMPT_THROUGHPUT,
+)  # fmt: skip
+
+
+def tie(requests: pd.DataFrame, series: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Requests with state columns added, and the signals that were sampled too rarely to be tied."""
+    if requests.empty or series.empty:
+        return requests, ()
+    columns: dict[str, np.ndarray] = {}
+    sparse = []
+    for signal in STATE:
+        if signal.name not in series or signal.name in requests:
+            continue
+        if interval(series, signal.name) > BLOCK_NS / 1e9 + 1:
+            sparse.append(signal.name)
+            continue
+        columns[signal.name] = _mean_during(series, signal.name, requests)
+    return requests.assign(**columns), tuple(sparse)
+
+
+def interval(series: pd.DataFrame, column: str) -> float:
+    """Median seconds between rows that carry the signal."""
+    times = series.loc[series[column].notna(), "start"].to_numpy(dtype=np.int64)
+    return float(np.median(np.diff(times)) / 1e9) if len(times) > 1 else float("inf")
+
+
+def _mean_during(series: pd.DataFrame, column: str, requests: pd.DataFrame) -> np.ndarray:
+    present = series[series[column].notna()]
+    at = present["start"].to_numpy(dtype=np.int64) // BUCKET_NS
+    total = np.concatenate([[0.0], np.cumsum(present[column].to_numpy(dtype=float))])
+    first = requests["start"].to_numpy(dtype=np.int64) // BUCKET_NS
+    low = np.searchsorted(at, first - 1, side="left")
+    high = np.searchsorted(at, requests["end"].to_numpy(dtype=np.int64) // BUCKET_NS, side="right")
+    inside = np.searchsorted(at, first, side="left")
+    low = np.where(high > inside, inside, low)
+    count = high - low
+    return np.where(count > 0, (total[high] - total[low]) / np.maximum(count, 1), np.nan)

@@ -1,0 +1,107 @@
+"""Spans of a trace as a tree, and each span's own time on the critical path.
+
+Walking back from a parent's end, the child that ends last is the one waited for; what it overlaps of earlier
+children was hidden behind it. So every instant of a trace belongs to exactly one span and the parts add up to
+the root's duration. Everything is done level by level on whole columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from correlator.join.roles import CLIENT, SERVER
+
+MAX_DEPTH = 64
+"""Deeper spans (or cycles of parents) keep no own time; their time stays with the ancestor."""
+
+
+def with_tree(spans: pd.DataFrame) -> pd.DataFrame:
+    """Add `parent` (row number or −1), `root` (row number of the trace's root), `depth`, `orphan`.
+
+    Needs `own_role`. A serving span that hangs beside the client call it answers (the client passed on its
+    caller's context instead of its own) is put under that call.
+    """
+    spans = spans.reset_index(drop=True)
+    keys = pd.MultiIndex.from_frame(spans[["trace_id", "span_id"]])
+    wanted = pd.MultiIndex.from_frame(spans[["trace_id", "parent_id"]])
+    parent = pd.Series(np.arange(len(spans)), index=keys).reindex(wanted).fillna(-1).to_numpy(dtype=np.int64).copy()
+    parent[parent == np.arange(len(spans))] = -1
+    spans["orphan"] = (parent < 0) & (spans["parent_id"] != "")
+    spans["parent"] = _adopted(spans, parent)
+    spans["depth"] = _depths(spans["parent"].to_numpy())
+    spans["root"] = _roots(spans)
+    return spans
+
+
+def _adopted(spans: pd.DataFrame, parent: np.ndarray) -> np.ndarray:
+    """The latest client call under way when the serving span began becomes its parent."""
+    role = spans["own_role"].to_numpy()
+    loose = (role == SERVER) & (np.where(parent >= 0, role[parent], "") != CLIENT)
+    span = spans[["trace_id", "start", "duration"]].assign(row=np.arange(len(spans)))
+    pairs = span[loose].merge(span[role == CLIENT], on="trace_id", suffixes=("", "_call"))
+    inside = (pairs["start"] >= pairs["start_call"]) & (pairs["start"] < pairs["start_call"] + pairs["duration_call"])
+    chosen = pairs[inside].sort_values("start_call").drop_duplicates("row", keep="last")
+    out = parent.copy()
+    out[chosen["row"].to_numpy()] = chosen["row_call"].to_numpy()
+    return out
+
+
+def _depths(parent: np.ndarray) -> np.ndarray:
+    depth = np.where(parent < 0, 0, -1)
+    for level in range(1, MAX_DEPTH):
+        found = (depth < 0) & (parent >= 0) & (depth[parent] == level - 1)
+        if not found.any():
+            break
+        depth[found] = level
+    return depth
+
+
+def _roots(spans: pd.DataFrame) -> pd.Series:
+    """Of several parentless spans in a trace, the true root (no parent id) wins, then the longest."""
+    tops = spans[spans["depth"] == 0].assign(row=lambda t: t.index)
+    tops = tops.sort_values(["trace_id", "orphan", "duration", "start"], ascending=[True, True, False, True])
+    first = tops.drop_duplicates("trace_id").set_index("trace_id")["row"]
+    return spans["trace_id"].map(first).fillna(-1).astype(np.int64)
+
+
+def critical_path(spans: pd.DataFrame) -> pd.DataFrame:
+    """Add `own`: the seconds of the critical path spent in the span itself, not in a child."""
+    start = spans["start"].to_numpy(dtype=np.int64)
+    start = start - (start.min() if len(start) else 0)
+    end = start + spans["duration"].to_numpy(dtype=np.int64)
+    low, high = start.copy(), end.copy()
+    active = (spans["depth"].to_numpy() == 0) & (spans["root"].to_numpy() == np.arange(len(spans)))
+    high[~active] = low[~active]
+    covered = np.zeros(len(spans))
+    for level in range(1, int(spans["depth"].max()) + 1 if len(spans) else 0):
+        rows = np.flatnonzero(spans["depth"].to_numpy() == level)
+        parents = spans["parent"].to_numpy()[rows]
+        _clip_children(rows, parents, start, end, low, high)
+        np.add.at(covered, parents, (high[rows] - low[rows]).astype(float))
+    return spans.assign(own=np.maximum((high - low) - covered, 0.0) / 1e9)
+
+
+def _clip_children(
+    rows: np.ndarray, parents: np.ndarray, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    """Set each child's effective interval inside its parent's, later-ending siblings first."""
+    child_low = np.maximum(start[rows], low[parents])
+    child_high = np.minimum(end[rows], high[parents])
+    order = np.lexsort((-child_low, -child_high, parents))
+    table = pd.DataFrame({"parent": parents[order], "low": child_low[order]})
+    taken = table.groupby("parent")["low"].cummin().groupby(table["parent"]).shift(1)
+    limit = taken.fillna(float(2**62)).to_numpy().astype(np.int64)
+    cut = np.minimum(child_high[order], limit)
+    low[rows[order]] = child_low[order]
+    high[rows[order]] = np.maximum(cut, child_low[order])
+
+
+def inherited(spans: pd.DataFrame, role: pd.Series) -> pd.Series:
+    """Roles filled down the tree: a span without a role of its own has its parent's."""
+    values = role.to_numpy(dtype=object).copy()
+    depth, parent = spans["depth"].to_numpy(), spans["parent"].to_numpy()
+    for level in range(1, int(depth.max(initial=0)) + 1 if len(depth) else 0):
+        rows = np.flatnonzero((depth == level) & (values == ""))
+        values[rows] = values[parent[rows]]
+    return pd.Series(values, index=spans.index)

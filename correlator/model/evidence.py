@@ -1,0 +1,164 @@
+"""Evidence: everything joined that a hypothesis may look at. Read-only by convention; pandas frames inside.
+
+`requests` has one row a trace: `trace_id`, `start` (Unix ns), `host`, canonical signals, ledger parts.
+`series` has one row a (host, time bucket): `start`, `host`, canonical signals. Both carry `period`
+("baseline", "incident" or "") and `block`: one host and one stretch of time, the unit that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import pandas as pd
+
+from correlator.model.names import Signal
+
+BASELINE, INCIDENT = "baseline", "incident"
+BLOCK_NS = 10_000_000_000
+"""A block is 10 s of one host (DESIGN 1): requests in it shared their circumstances."""
+
+
+class Kind(StrEnum):
+    """What got worse."""
+
+    LATENCY = "latency"
+    ERRORS = "errors"
+    AVAILABILITY = "availability"
+    THROUGHPUT = "throughput"
+    QUALITY = "quality"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A half-open stretch of time, Unix nanoseconds."""
+
+    start: int
+    end: int
+
+    @property
+    def seconds(self) -> float:
+        """Length in seconds."""
+        return (self.end - self.start) / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The two stretches that are compared; `given` says whether the user chose them."""
+
+    baseline: Window
+    incident: Window
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its 90 % interval (5 % on each side: claims have a direction)."""
+
+    value: float
+    low: float
+    high: float
+    unit: str = "ratio"
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What is to be explained: `signal` compared by `statistic` between the two windows."""
+
+    kind: Kind
+    where: str
+    signal: Signal
+    statistic: str
+    onset: int
+    baseline_value: float
+    incident_value: float
+    change: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A recognised happening (names in `names.Events`)."""
+
+    name: str
+    unix_nano: int
+    resource: str = ""
+    trace_id: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A configuration value or version, as seen at a time on a resource."""
+
+    name: str
+    value: str
+    unix_nano: int
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the evidence stands on: records read, signals seen and at what interval, what was lost.
+
+    `signals` maps a canonical name to {"sources": [...], "interval_s": float|None, "rows": int};
+    `watched` names the kinds of source that were present in both windows ("engine_log", "engine_metrics",
+    "traces", …): only they can show that something did *not* happen.
+    """
+
+    records: Mapping[str, int] = field(default_factory=dict)
+    signals: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    watched: frozenset[str] = frozenset()
+    problems: Mapping[str, int] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    orphan_share: float = 0.0
+    sampled_traces: int | None = None
+    clock_skew_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A joined pair of windows."""
+
+    requests: pd.DataFrame
+    series: pd.DataFrame
+    events: tuple[Event, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    windows: Windows | None = None
+    symptom: Symptom | None = None
+
+    def without(self, signals: frozenset[str]) -> Evidence:
+        """The same evidence as if these signals had never been measured."""
+        drop = list(signals)
+        return replace(
+            self,
+            requests=self.requests.drop(columns=drop, errors="ignore"),
+            series=self.series.drop(columns=drop, errors="ignore"),
+        )
+
+    def during(self, period: str, names: frozenset[str]) -> tuple[Event, ...]:
+        """Events of these names inside a period."""
+        if self.windows is None:
+            return ()
+        window = self.windows.baseline if period == BASELINE else self.windows.incident
+        return tuple(e for e in self.events if e.name in names and window.start <= e.unix_nano < window.end)
+
+
+def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
+    """Mark every row with its period; rows outside both windows get ""."""
+    return replace(
+        evidence,
+        requests=_marked(evidence.requests, windows),
+        series=_marked(evidence.series, windows),
+        windows=windows,
+        symptom=None,
+    )
+
+
+def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
+    period = pd.Series("", index=frame.index, dtype=object)
+    for name, window in ((BASELINE, windows.baseline), (INCIDENT, windows.incident)):
+        period[(frame["start"] >= window.start) & (frame["start"] < window.end)] = name
+    block = frame["host"].astype(str) + "@" + (frame["start"] // BLOCK_NS).astype(str)
+    return frame.assign(period=period, block=block)

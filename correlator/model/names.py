@@ -1,0 +1,111 @@
+"""Canonical signals: one name and one unit each, whatever the source calls them.
+
+Source names (aliases) live in `configs/signals.json`; a test keeps both lists equal in name and unit.
+Shares run from 0 to 1, times are seconds, sizes bytes. A ledger part is a signal too: the seconds of a
+request that were spent there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A canonical signal: column name in the evidence frames, unit (UCUM as in OpenTelemetry), meaning."""
+
+    name: str
+    unit: str
+    meaning: str
+
+    @property
+    def below_baseline_p90(self) -> Group:
+        """The requests whose value lies below the baseline's 90th percentile."""
+        return Group(signal=self, quantile=0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Requests whose `signal` is at most the baseline's `quantile`: the ones a cause should spare."""
+
+    signal: Signal
+    quantile: float
+
+
+LATENCY = Signal("request_latency", "s", "whole request, arrival to last token")
+TIME_TO_FIRST_TOKEN = Signal("time_to_first_token", "s", "arrival to first token")
+TIME_PER_OUTPUT_TOKEN = Signal("time_per_output_token", "s", "decode time per output token after the first")
+PREFILL_PER_TOKEN = Signal("prefill_time_per_input_token", "s", "prefill time per prompt token")
+PREFILL_PER_COMPUTED_TOKEN = Signal("prefill_time_per_computed_token", "s", "prefill time per uncached token")
+INPUT_TOKENS = Signal("input_tokens", "{token}", "prompt tokens of a request, cached ones included")
+OUTPUT_TOKENS = Signal("output_tokens", "{token}", "tokens generated for a request")
+CACHED_INPUT_TOKENS = Signal("cached_input_tokens", "{token}", "prompt tokens served from a prefix cache")
+CACHED_SHARE = Signal("cached_share", "1", "share of prompt tokens served from a prefix cache")
+MAX_TOKENS = Signal("max_tokens_requested", "{token}", "the request's own limit on output tokens")
+TRUNCATED = Signal("truncated", "1", "1 where the answer ended at its length limit")
+ERROR = Signal("error", "1", "1 where the request failed")
+ATTEMPTS = Signal("attempts", "{attempt}", "tries sent upstream for one logical request")
+RETRIEVED = Signal("retrieval_count", "{document}", "documents returned by retrieval")
+EMPTY_RETRIEVAL = Signal("empty_retrieval", "1", "1 where retrieval returned no document")
+RETRIEVAL_SCORE = Signal("retrieval_score", "1", "best similarity score of a retrieval")
+SERVER_LATENCY = Signal("server_latency", "s", "the request as the serving engine saw it")
+CLIENT_LATENCY = Signal("client_latency", "s", "the model call as the client saw it")
+OUTBOUND = Signal("outbound_time", "s", "from the client's start of the call to its arrival at the server")
+IN_FLIGHT = Signal("in_flight", "{request}", "requests under way when this one started")
+SERVER_IN_FLIGHT = Signal("server_in_flight", "{request}", "requests at the server when this call was sent")
+CALLS_IN_FLIGHT = Signal("calls_in_flight", "{request}", "model calls the clients had open when this was sent")
+
+ARRIVAL_RATE = Signal("arrival_rate", "{request}/s", "requests that began, per second")
+GENERATION_THROUGHPUT = Signal("generation_throughput", "{token}/s", "tokens generated per second")
+PROMPT_THROUGHPUT = Signal("prompt_throughput", "{token}/s", "prompt tokens processed per second")
+RUNNING = Signal("running_requests", "{request}", "requests in the running batch")
+WAITING = Signal("waiting_requests", "{request}", "requests admitted but not yet scheduled")
+SWAPPED = Signal("swapped_requests", "{request}", "requests whose KV blocks were swapped out")
+PREEMPTIONS = Signal("preemptions", "{event}/s", "running requests evicted for lack of KV blocks, per second")
+KV_CACHE_USAGE = Signal("kv_cache_usage", "1", "share of the KV pool in use")
+KV_CACHE_CAPACITY = Signal("kv_cache_capacity", "{token}", "tokens the KV pool can hold")
+COMPUTED_TOKENS = Signal("computed_tokens", "{token}", "prompt tokens computed for a request, recomputed ones too")
+HOST_CPU = Signal("host_cpu_utilization", "1", "share of the host's CPU time in use")
+CPU_THROTTLED = Signal("cpu_throttled_share", "1", "share of CPU periods in which the container was throttled")
+POOL_USED = Signal("pool_used", "{connection}", "pooled connections in use")
+POOL_MAX = Signal("pool_max", "{connection}", "largest number of pooled connections")
+TELEMETRY_LOST = Signal("telemetry_lost_share", "1", "share of telemetry refused, dropped or torn from its trace")
+
+GATEWAY = Signal("ledger.gateway", "s", "in the entry service itself")
+RETRY = Signal("ledger.retry", "s", "in attempts that were repeated, and between them")
+POOL_WAIT = Signal("ledger.pool_wait", "s", "waiting for a pooled connection")
+RETRIEVAL = Signal("ledger.retrieval", "s", "in retrieval")
+RERANK = Signal("ledger.rerank", "s", "in reranking")
+QUEUE = Signal("ledger.queue", "s", "waiting in the engine's queue")
+PREFILL = Signal("ledger.prefill", "s", "computing the prompt")
+PREEMPTION = Signal("ledger.preemption", "s", "evicted from the batch")
+DECODE = Signal("ledger.decode", "s", "generating tokens")
+NETWORK = Signal("ledger.network", "s", "between client and server: connection, transfer, client runtime")
+REMAINDER = Signal("ledger.remainder", "s", "not attributed")
+
+LEDGER: tuple[Signal, ...] = (
+    GATEWAY, RETRY, POOL_WAIT, RETRIEVAL, RERANK, QUEUE, PREFILL, PREEMPTION, DECODE, NETWORK, REMAINDER,
+)  # fmt: skip
+SIGNALS: dict[str, Signal] = {s.name: s for s in tuple(globals().values()) if isinstance(s, Signal)}
+
+
+def part_name(signal: Signal) -> str:
+    """`ledger.queue` → `queue`: the name used in output."""
+    return signal.name.removeprefix("ledger.")
+
+
+class Events:
+    """Names of recognised happenings."""
+
+    ENGINE_START = "engine_start"
+    ENGINE_READY = "engine_ready"
+    ENGINE_SHUTDOWN = "engine_shutdown"
+    ENGINE_DEAD = "engine_dead"
+    PREEMPTION = "preemption"
+    OUT_OF_MEMORY = "out_of_memory"
+    CONTEXT_OVERFLOW = "context_overflow"
+    POOL_TIMEOUT = "pool_timeout"
+    RETRY = "retry"
+    DEPLOY = "deploy"
+    COUNTER_RESET = "counter_reset"
+    INSTANCE_START = "instance_start"

@@ -1,0 +1,79 @@
+"""The embedded ClickHouse engine: handles, bound parameters and the schema.
+
+One engine lives in a process and holds one data folder; threads each have a handle of their own,
+because two queries at a time on one handle mix up their results.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import chdb
+import pandas as pd
+
+from correlator.store.parameters import literal
+
+HERE = Path(__file__).parent
+
+
+class StoreError(Exception):
+    """The engine refused to open or to run a statement; the message is ClickHouse's own."""
+
+
+class Engine:
+    """Handles on one data folder. Never use it in a child of fork."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path`, made when missing. StoreError when this process has another folder open."""
+        if any(sign in str(path) for sign in "?&%"):
+            raise StoreError(f"{path}: a data folder's name must be without '?', '&' and '%'")
+        path.mkdir(parents=True, exist_ok=True)
+        self._address = f"{path}?config-file={HERE / 'engine.xml'}"
+        self._local = threading.local()
+        self._handles: list[chdb.state.sqlitelike.Connection] = []
+        self._lock = threading.Lock()
+        self.handle()
+
+    def handle(self) -> chdb.state.sqlitelike.Connection:
+        """The calling thread's own handle."""
+        handle = getattr(self._local, "handle", None)
+        if handle is None:
+            handle = self._local.handle = self._connect()
+        return handle
+
+    def query(self, sql: str, parameters: Mapping[str, object]) -> pd.DataFrame:
+        """The rows `sql` answers; `{name:Type}` in it is bound to `parameters[name]`."""
+        bound = {name: literal(value) for name, value in parameters.items()}
+        try:
+            return self.handle().query(sql, "DataFrame", params=bound)
+        except chdb.ChdbError as error:
+            raise StoreError(str(error)) from None
+
+    def insert(self, sql: str, content: bytes) -> None:
+        """Run the INSERT `sql` on `content`, in the format Protobuf. All of it is inserted, or nothing."""
+        try:
+            with self.handle().send_insert(sql, "Protobuf") as statement:
+                statement.append(content)
+                statement.finish()
+        except RuntimeError as error:
+            raise StoreError(str(error)) from None
+
+    def close(self) -> None:
+        """Give back all handles, of every thread; the engine stops with the last."""
+        with self._lock:
+            handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.close()
+        self._local = threading.local()
+
+    def _connect(self) -> chdb.state.sqlitelike.Connection:
+        try:
+            handle: Any = chdb.connect(self._address)
+        except RuntimeError as error:
+            raise StoreError(str(error)) from None
+        with self._lock:
+            self._handles.append(handle)
+        return handle

@@ -1,0 +1,54 @@
+"""One decision rule for all: where the interval of an effect lies against the smallest effect worth naming.
+
+Held: the interval excludes "no effect" and the estimate reaches the smallest effect worth naming. Failed: the
+interval excludes that smallest effect. Otherwise inconclusive. (Asking the whole interval to lie beyond the
+smallest effect would, with seven blocks a window, hide incidents that doubled the latency.)
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from correlator.model.effects import TAIL, Effect
+from correlator.model.evidence import Interval
+from correlator.model.findings import Outcome, Reading
+
+
+class Direction(StrEnum):
+    """Which way a signal should have moved."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+def moved(effect: Effect, direction: Direction, smallest: float, what: str, trace_ids: tuple[str, ...] = ()) -> Reading:
+    """Judge a change against `smallest`, given in the effect's own unit (a ratio, or a difference)."""
+    interval = effect.interval
+    up = direction is Direction.UP
+    edge = smallest if up or interval.unit != "ratio" else 1 / smallest
+    edge = edge if up or interval.unit == "ratio" else -smallest
+    p = effect.p_above if up else effect.p_below
+    reached = interval.value >= edge if up else interval.value <= edge
+    excluded = interval.high < edge if up else interval.low > edge
+    outcome = Outcome.HELD if reached and p <= TAIL else Outcome.FAILED if excluded else Outcome.INCONCLUSIVE
+    return Reading(outcome, f"{what} {spelled(interval)}", interval, p, effect.blocks, trace_ids)
+
+
+def stayed(effect: Effect, within: float, what: str) -> Reading:
+    """Judge that a ratio did not grow beyond `within`: held when its interval stays below."""
+    interval = effect.interval
+    if interval.high < within:
+        outcome = Outcome.HELD
+    elif interval.low > within:
+        outcome = Outcome.FAILED
+    else:
+        outcome = Outcome.HELD if interval.value < 1 + (within - 1) / 2 and interval.low < 1 else Outcome.INCONCLUSIVE
+    return Reading(outcome, f"{what} {spelled(interval)}", interval, None, effect.blocks)
+
+
+def spelled(interval: Interval) -> str:
+    """An interval in words: `×2.1 (1.5 to 3.0)`, or with its unit."""
+    if interval.unit == "ratio":
+        return f"×{interval.value:.3g} ({interval.low:.3g} to {interval.high:.3g})"
+    unit = "" if interval.unit in ("", "1") else f" {interval.unit}"
+    return f"{interval.value:+.3g}{unit} ({interval.low:+.3g} to {interval.high:+.3g})"

@@ -1,0 +1,73 @@
+"""The finest frame that can answer: requests if every column is there, else series (DESIGN 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence
+from correlator.model.findings import Outcome, Reading
+from correlator.model.names import ERROR, LATENCY, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Rows of one frame, and for each signal the column that weighs it (requests behind a mean) if any."""
+
+    rows: pd.DataFrame
+
+    def weight(self, signal: Signal) -> str | None:
+        """The weight column of a signal, None where rows count alike."""
+        column = f"n.{signal.name}"
+        return column if column in self.rows and self.rows[column].notna().any() else None
+
+
+def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
+    """A frame in which every signal is present in both windows, or the reading that says what is missing."""
+    asked = {s.name for s in signals}
+    for frame in (evidence.requests, evidence.series):
+        if asked <= set(frame.columns) and all(_both(frame, name) for name in asked):
+            return Frame(_answered(frame) if LATENCY.name in asked else frame)
+    return untestable(_absent(evidence, signals))
+
+
+def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
+    """Like `frame_with`, but only the incident has to have the signals; series first, for states over time."""
+    asked = {s.name for s in signals}
+    for frame in (evidence.series, evidence.requests):
+        if asked <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, list(asked)].dropna().empty:
+            return Frame(frame)
+    return untestable(_absent(evidence, signals))
+
+
+def untestable(missing: tuple[str, ...], reason: str = "") -> Reading:
+    """Cannot be tested: these signals are missing (in one window at least)."""
+    text = reason or f"not measured in both windows: {', '.join(missing)}"
+    return Reading(Outcome.UNTESTABLE, text, missing=missing)
+
+
+def too_few_blocks(blocks: int = 0) -> Reading:
+    """Tested on so little that no interval can be given."""
+    return Reading(Outcome.UNTESTABLE, "too few blocks of 10 s in a window for an interval", blocks=blocks)
+
+
+def _both(frame: pd.DataFrame, name: str) -> bool:
+    periods = frame.loc[frame[name].notna(), "period"]
+    return bool((periods == BASELINE).any() and (periods == INCIDENT).any())
+
+
+def _answered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Latency is that of answered requests: failing fast is not being fast."""
+    if ERROR.name not in frame:
+        return frame
+    answered = frame[~(frame[ERROR.name] > 0)]
+    return answered if len(answered) >= len(frame) / 2 else frame
+
+
+def _absent(evidence: Evidence, signals: tuple[Signal, ...]) -> tuple[str, ...]:
+    """Signals in neither frame; if each is somewhere but never together, those the finer frame lacks."""
+    def lacking(frames: tuple[pd.DataFrame, ...]) -> tuple[str, ...]:
+        return tuple(s.name for s in signals if not any(s.name in f and _both(f, s.name) for f in frames))
+
+    return lacking((evidence.requests, evidence.series)) or lacking((evidence.requests,))
