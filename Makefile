@@ -15,7 +15,7 @@ PIP_COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --stri
 .PHONY: help setup demo test lint format bench lock wheel clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv with the locked dependencies (skipped when up to date)
 
@@ -27,6 +27,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): requirements-dev.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the locked dependencies; the first time takes a minute or two." >&2
 	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@

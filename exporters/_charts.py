@@ -18,7 +18,7 @@ from exporters._axes import Segment, Tick, nice, octaves, sane
 
 if TYPE_CHECKING:
     from correlator.model.evidence import Interval
-    from correlator.model.findings import Finding, LedgerLine, PredictionResult, Waterfall
+    from correlator.model.findings import Bar, Finding, LedgerLine, PredictionResult, Waterfall
 
 MAX_BARS = 100
 _COLOURS = {part_name(signal): i for i, signal in enumerate(LEDGER)}
@@ -130,22 +130,21 @@ def _tick_label(tick: float, unit: str) -> str:
 
 
 def waterfall(trace: Waterfall) -> list[Row]:
-    """One row a span, the first MAX_BARS of them, on the scale of the whole trace."""
-    spans = [b for b in trace.bars if sane(b.start_s) and sane(b.duration_s)]
+    """One row a span, the first MAX_BARS that have a length, on the scale of the whole trace."""
+    spans = [b for b in trace.bars if sane(b.start_s) and sane(b.duration_s) and b.duration_s >= 0]
     start = min((b.start_s for b in spans), default=0.0)
     length = max((b.start_s + b.duration_s for b in spans), default=0.0) - start
-    return [
-        Row(
-            min(max(b.depth, 0), 8),
-            Segment(
-                n.clean(b.name, 120) or "unnamed",
-                (b.start_s - start) / length * 100 if length > 0 else 0.0,
-                max(0.0, b.duration_s) / length * 100 if length > 0 else 0.0,
-                colour(b.part),
-                n.quantity(b.duration_s, "s"),
-                n.clean(b.service, 120),
-            ),
-            b.error,
-        )
-        for b in spans[:MAX_BARS]
-    ]
+    return [_row(span, start, length) for span in spans[:MAX_BARS]]
+
+
+def _row(span: Bar, start: float, length: float) -> Row:
+    left = min(100.0, (span.start_s - start) / length * 100) if length > 0 else 0.0
+    bar = Segment(
+        name=n.clean(span.name, 120) or "unnamed",
+        left=left,
+        width=min(100.0 - left, span.duration_s / length * 100) if length > 0 else 0.0,
+        colour=colour(span.part),
+        label=n.quantity(span.duration_s, "s"),
+        note=n.clean(span.service, 120),
+    )
+    return Row(min(max(span.depth, 0), 8), bar, span.error)

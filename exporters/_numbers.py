@@ -49,6 +49,8 @@ def quantity(value: float | None, unit: str = "", *, signed: bool = False) -> st
         return UNKNOWN
     if unit == "ratio":
         return f"×{significant(value)}"
+    if unit == "s" and abs(value) < 1e-9:  # less than the clock's step: rounding, not time
+        return "0 s"
     sign = "-" if value < 0 else "+" if signed and value > 0 else ""
     return sign + _magnitude(abs(value), unit)
 
@@ -93,11 +95,11 @@ def percent(value: float | None) -> str:
     """A share of 1 in percent; one decimal below ten, and never a false 0% or 100%."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    if 0 < value < 0.001:
-        return "under 0.1%"
+    if abs(value) < 0.001:
+        return "under 0.1%" if abs(value) > 1e-12 else "0%"
     if 0.995 <= value < 1:
         return "over 99%"
-    return f"{value * 100:.0f}%" if abs(value) >= 0.0995 or value == 0 else f"{value * 100:.1f}%"
+    return f"{value * 100:.0f}%" if abs(value) >= 0.0995 else f"{value * 100:.1f}%"
 
 
 def interval(effect: Interval) -> str:

@@ -23,6 +23,7 @@ _SHARES = {
     "truncated": "Share of truncated answers",
     "empty_retrieval": "Share of retrievals without a document",
 }
+HOW_TO_READ = "Most probable first, with the share of the symptom each explains and its 90% interval."
 _OUTCOMES = {"held": "held", "failed": "failed", "inconclusive": "undecided", "untestable": "not tested"}
 
 

@@ -38,7 +38,7 @@ def timeline(drawn: Illustration, windows: Windows | None) -> Timeline | None:
         return None
     points = _thinned(finite)
     start, end = points[0][0], points[-1][0]
-    up = nice(min(0.0, *(v for _, v in points)), max(v for _, v in points))
+    up = nice(min(0.0, *(v for _, v in points)), max(0.0, *(v for _, v in points)))
     low, high = up[0], up[-1]
 
     def x(unix_nano: float) -> float:

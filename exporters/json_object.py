@@ -143,7 +143,7 @@ def _plain(value: object) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {_plain(str(key)): _plain(inner) for key, inner in value.items()}
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 LIMIT = 40
 """Findings of one kind, and messages, that are told in full."""
-_SPECIAL = re.compile(r"([\\`*_\[\]#|~$]|^[-+=:]|(?<=^\d)[.)]|(?<=^\d\d)[.)])")
-_NO_MENTION = "@\u2060"
-_NO_LINK = "\u2060://"
+_SPECIAL = re.compile(r"[\\`*_\[\]#|~$]|^[-+=]|^\d{1,9}(?=[.)])")
+_AUTOMATIC = re.compile(r"@|:(?=//)|www(?=\.)", re.IGNORECASE)
+_JOINER = "\u2060"
+"""Invisible; after what would start a mention or a link, it does not."""
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -41,7 +42,12 @@ def render(diagnosis: Diagnosis) -> str:
 def escape(text: str) -> str:
     """Text that reads the same in Markdown and does nothing else there."""
     quiet = n.clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(r"\\\1", quiet).replace("@", _NO_MENTION).replace("://", _NO_LINK)
+    return _AUTOMATIC.sub(rf"\g<0>{_JOINER}", _SPECIAL.sub(_guard, quiet))
+
+
+def _guard(special: re.Match[str]) -> str:
+    found = special.group()
+    return f"{found}\\" if found.isdigit() else f"\\{found}"
 
 
 def code(text: str) -> str:

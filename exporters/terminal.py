@@ -127,7 +127,7 @@ def _ranking(page: _Page, ranked: tuple[Finding, ...], none_of_these: float) -> 
     if not ranked:
         page.line("No cause is supported or still open.")
     else:
-        page.line("Most probable first; the share is that of the symptom, with its 90% interval.", "dim")
+        page.line(say.HOW_TO_READ, "dim")
     for rank, finding in enumerate(ranked[:LIMIT], 1):
         _cause(page, rank, finding)
     _rest(page, ranked)
@@ -207,7 +207,7 @@ def _command(page: _Page, command: str) -> None:
     """In a box, or bare and unbroken where the box would break it: it must survive copying."""
     text = page.text(command)
     if max(map(cell_len, text.plain.splitlines()), default=0) > page.width - 4:
-        page.console.print(text, soft_wrap=True)
+        page.console.print("", text, "", sep="\n", soft_wrap=True)
     else:
         frame = box.ASCII if page.console.options.ascii_only else box.ROUNDED
         page.console.print(Panel(text, box=frame, width=page.width))

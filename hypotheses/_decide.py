@@ -37,12 +37,9 @@ def moved(effect: Effect, direction: Direction, smallest: float, what: str, trac
 def stayed(effect: Effect, within: float, what: str) -> Reading:
     """Judge that a ratio did not grow beyond `within`: held when its interval stays below."""
     interval = effect.interval
-    if interval.high < within:
-        outcome = Outcome.HELD
-    elif interval.low > within:
-        outcome = Outcome.FAILED
-    else:
-        outcome = Outcome.HELD if interval.value < 1 + (within - 1) / 2 and interval.low < 1 else Outcome.INCONCLUSIVE
+    outcome = (
+        Outcome.HELD if interval.high < within else Outcome.FAILED if interval.low > within else Outcome.INCONCLUSIVE
+    )
     return Reading(outcome, f"{what} {spelled(interval)}", interval, None, effect.blocks)
 
 

@@ -33,6 +33,9 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "max seq len ( … larger than the",
         "exceed context window",
         "exceeds the available context size",
+        "longer than the model's context length",
+        "input token count … exceeds the maximum number of tokens",
+        "`inputs` tokens + `max_new_tokens` must be",
     ),
     "tollens.pool_timeout": (
         "PoolTimeout",
@@ -43,6 +46,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "Connection pool timed out",
         "couldn't get a connection after",
         "Timeout waiting for connection from pool",
+        "Connection is not available, request timed out",
     ),
     "tollens.nccl_failure": (
         "NCCL error",
@@ -81,10 +85,12 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "Retrying … as it raised",
         "Retrying … 429",
         "Retrying … 503",
-        "429 … retry",
-        "503 … retry",
-        "retry … 429 Too Many Requests",
-        "retry … 503 Service Unavailable",
+        "429 … retrying",
+        "503 … retrying",
+        "429 … will retry",
+        "503 … will retry",
+        "429 … retry in",
+        "503 … retry in",
     ),
 }
 

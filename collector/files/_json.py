@@ -31,7 +31,7 @@ class Unfit(ValueError):
 
     def inside(self, key: str) -> Unfit:
         """The same, seen from the value that holds it under `key`."""
-        self.path = key + (self.path if self.path.startswith("[") else f".{self.path}" if self.path else "")
+        self.path = key + ("." if self.path and not self.path.startswith("[") else "") + self.path
         return self
 
 
@@ -58,6 +58,7 @@ def message(descriptor: Descriptor) -> _Convert:
         if not fields:  # here, not above: AnyValue holds itself
             fields.update((f.json_name, (f.name, _field(f))) for f in descriptor.fields)
         out = {}
+        lost = len(losses.unfit)
         for key, item in value.items():
             known = fields.get(key)
             if known is not None and item is not None:
@@ -65,6 +66,9 @@ def message(descriptor: Descriptor) -> _Convert:
                     out[known[0]] = known[1](item, losses)
                 except Unfit as unfit:
                     raise unfit.inside(key) from None
+                while lost < len(losses.unfit):
+                    losses.unfit[lost].inside(key)
+                    lost += 1
         if len(out) > 1:
             for names in oneofs:
                 if sum(name in out for name in names) > 1:

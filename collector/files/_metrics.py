@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from string import hexdigits
 
 from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     AggregationTemporality,
@@ -20,7 +21,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 
 from collector.files._page import Fault, Page
 from collector.files._series import Labels, Sample, Series
-from collector.files._times import SECOND, plausible
+from collector.files._times import SECOND, plausible, written_unix_nano
 
 _CUMULATIVE = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
 _Quantile = SummaryDataPoint.ValueAtQuantile
@@ -89,7 +90,7 @@ def _starts(families: dict[str, _Family]) -> dict[tuple[str, Labels], int]:
             continue
         kept = []
         for suffix, sample, unix_nano in family.members:
-            start = int(sample.value * SECOND) if math.isfinite(sample.value) else 0
+            start = int(sample.value * SECOND) if 0 < sample.value < SECOND * 10 else 0
             tells_start = base is not None or suffix == "_created"
             if tells_start and plausible(start) is None:
                 starts[base or family.name, sample.series.labels] = start
@@ -140,9 +141,9 @@ def _points(family: _Family, starts: _Starts) -> dict[str, list[NumberDataPoint]
 def _exemplar(sample: Sample, unix_nano: int) -> Exemplar:
     exemplar = Exemplar(time_unix_nano=unix_nano, as_double=sample.value)
     if sample.time is not None:
-        exemplar.time_unix_nano = int(float(sample.time) * SECOND)
+        exemplar.time_unix_nano = written_unix_nano(sample.time, SECOND)
     for (key, value), attribute in zip(sample.series.labels, sample.series.attributes, strict=True):
-        if _ID_LABELS.get(key) == len(value) and all(c in "0123456789abcdefABCDEF" for c in value):
+        if _ID_LABELS.get(key) == len(value) and not set(value) - set(hexdigits):
             setattr(exemplar, key, bytes.fromhex(value))
         else:
             exemplar.filtered_attributes.append(attribute)
@@ -199,7 +200,10 @@ def _buckets(group: _Group) -> tuple[list[float], list[int], int]:
     """(bounds, counts, total), the last bucket reaching infinity. Raises ValueError if they cannot be."""
     bounds = sorted(bound for bound in group.inner if bound != math.inf)
     up_to = [_whole(group.inner[bound]) for bound in bounds]
-    total = _whole(group.inner.get(math.inf, group.count if group.count is not None else math.nan))
+    total_read = group.inner.get(math.inf, group.count)
+    if total_read is None:
+        raise ValueError("expected a bucket le=\"+Inf\" or a _count")
+    total = _whole(total_read)
     if not group.inner:
         return [], [], total
     counts = [high - low for low, high in pairwise([0, *up_to, total])]
@@ -210,7 +214,7 @@ def _buckets(group: _Group) -> tuple[list[float], list[int], int]:
 
 def _whole(value: float) -> int:
     if not 0 <= value < _MAX_COUNT:
-        raise ValueError(f"expected a count of 0 or more in +Inf or _count, found {value}")
+        raise ValueError(f"expected a count of 0 or more, found {value}")
     return int(value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -122,8 +122,11 @@ def _log_fault(log: Any) -> _Fault | None:
 
 
 def first_time(batch: Batch) -> int | None:
-    """The time of the first record of a batch, in ns."""
-    request = SHAPES[batch.signal].request.FromString(batch.payload)
+    """The time of the first record of a batch, in ns, None if it has none."""
+    try:
+        request = SHAPES[batch.signal].request.FromString(batch.payload)
+    except DecodeError:
+        return None
     for records in record_lists(batch.signal, request):
         for record in records:
             return int(_time(batch.signal, record)) or None

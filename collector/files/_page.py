@@ -3,16 +3,16 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import BinaryIO
 
 from collector.files._lines import lines
 from collector.files._series import Sample, parse_sample
-from collector.files._times import time_in
+from collector.files._times import SECOND, time_in, written_unix_nano
 
 MAX_SAMPLES = 200_000  # of one page; one that is longer is cut
 _META = re.compile(r'#\s*(HELP|TYPE|UNIT)\s+("(?:[^"\\]|\\.)*"|\S+)\s*(.*)')
+_DATED = re.compile(r"#\W*(?:(?:scraped?|time|timestamp|date|at)\b\W*)*[\dTtZz:.,+_ -]+", re.IGNORECASE)
 _EOF = re.compile(r"#\s*EOF")
 _ESCAPED = re.compile(r'\\([\\n"])')
 _SUFFIXES = {
@@ -53,13 +53,7 @@ class Page:
 
     def unix_nano_of(self, text: str) -> int:
         """The time written behind a sample, in ns. Raises ValueError where it is none."""
-        try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("NaN")
-        if not number.is_finite() or abs(number.adjusted()) > 20:
-            raise ValueError(f"expected a timestamp, found {text[:40]!r}")
-        return int(number * (1_000_000_000 if self.openmetrics else 1_000_000))
+        return written_unix_nano(text, SECOND if self.openmetrics else SECOND // 1000)
 
     def continued(self, unix_nano: int | None) -> "Page":
         """An empty page with the same families."""
@@ -110,7 +104,7 @@ def _step(page: Page, text: str, number: int) -> Page | None:
     if _EOF.fullmatch(text):
         page.openmetrics = True
         return Page()
-    unix_nano = time_in(text)
+    unix_nano = time_in(text) if _DATED.fullmatch(text) else None
     return None if unix_nano is None else Page(unix_nano)
 
 

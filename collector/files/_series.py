@@ -13,6 +13,8 @@ from typing import NamedTuple
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from prometheus_client.parser import text_string_to_metric_families
 
+from collector.files._times import SECOND, written_unix_nano
+
 _LABELS = r'\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}'
 _WITH_EXEMPLAR = re.compile(
     rf"(?P<sample>[^\s{{]*\s*(?:{_LABELS})?[^#]*)#\s*(?P<labels>{_LABELS})(?P<value>[^#]*)"
@@ -48,6 +50,7 @@ def parse_sample(text: str, line: int) -> Sample:
     match = _WITH_EXEMPLAR.fullmatch(text) if "#" in text else None
     if match is not None:
         exemplar = parse_sample("exemplar" + match["labels"] + match["value"], line)
+        written_unix_nano(exemplar.time or "0", SECOND)
         return parse_sample(match["sample"], line)._replace(exemplar=exemplar)
     end = text.rfind("}") + 1 or len(text.split(None, 1)[0])
     behind = text[end:].split()

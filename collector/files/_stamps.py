@@ -36,7 +36,7 @@ def fraction_nano(digits: str | None) -> int:
 def _seconds(moment: str, zone: str | None) -> int | None:
     offset = "+00:00" if zone in (None, "Z", "UTC") else zone
     try:
-        return int(datetime.fromisoformat(f"{moment}{offset}").timestamp())
+        return int(datetime.fromisoformat(f"{moment.replace('/', '-')}{offset}").timestamp())
     except (ValueError, OverflowError):
         return None
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
 
 SECOND = 1_000_000_000
@@ -39,6 +40,17 @@ def time_in(text: str) -> int | None:
 def time_in_name(name: str) -> int | None:
     """The time in a file's own name (its folders do not count), in ns."""
     return time_in(PurePath(name).name)
+
+
+def written_unix_nano(text: str, unit_nano: int) -> int:
+    """A number of units as text, in ns, to the last digit. Raises ValueError where it is no time at all."""
+    try:
+        unix_nano = Decimal(text) * unit_nano
+    except InvalidOperation:
+        unix_nano = Decimal("NaN")
+    if unix_nano.is_nan() or not 0 <= unix_nano < 1 << 63:
+        raise ValueError(f"expected a timestamp, found {text[:40]!r}")
+    return int(unix_nano)
 
 
 def _iso_unix_nano(match: re.Match[str]) -> int | None:

@@ -90,7 +90,8 @@ class Assembler:
         if " HTTP/1." in text and (access := ACCESS.search(text)) and not HEAD.search(text, 0, PREFIX_LIMIT):
             self._clock(text[: access.start()])
             yield from self.close_quiet()
-            yield Access(number, self.now, access[1], access[2], int(access[3]), text)
+            said = text[max(text.find("INFO:"), 0) :]
+            yield Access(number, self.now, access[1], access[2], int(access[3]), said)
         elif match := HEAD.search(text, 0, PREFIX_LIMIT):
             yield from self._stamped(number, text, match, match[1])
         elif match := _TORCH.search(text, 0, PREFIX_LIMIT):
@@ -144,7 +145,7 @@ class Assembler:
 
     def _clock(self, prefix: str) -> int | None:
         """The full time in what stands before a line, if any."""
-        match = ISO.search(prefix) if len(prefix) >= STAMP else None
+        match = ISO.search(prefix) if len(prefix) >= STAMP and ":" in prefix else None
         full = iso_unix_nano(match) if match else None
         if full is not None:
             self.years.saw(full)

@@ -106,16 +106,21 @@ def _request(signal: Signal, value: Any, text: bytes, line: int, screen: Screen)
         yield from batches(signal, request)
     except Unfit as error:
         losses.unfit.append(error)
+    starts: dict[str, int] = {}
     for unfit in losses.unfit:
-        place = line + _lines_before(text, unfit)
+        place = line + text.count(b"\n", 0, _place(text, unfit, starts))
         yield Problem(screen.source, str(unfit), line=place, field=unfit.path)
 
 
-def _lines_before(text: bytes, unfit: Unfit) -> int:
-    """Lines from the document's first to the unfit value, as far as its key and text can be found."""
+def _place(text: bytes, unfit: Unfit, starts: dict[str, int]) -> int:
+    """Where the unfit value is written, as far as its key and text can be found; each is found once."""
     key, found = unfit.path.rsplit(".", 1)[-1], str(unfit).rpartition("found ")[2].strip("'")
-    place = re.search(rf'"{re.escape(key)}"\s*:\s*"?{re.escape(found)}'.encode(), text)
-    return text.count(b"\n", 0, place.start()) if place else 0
+    written = rf'"{re.escape(key)}"\s*:\s*"?{re.escape(found)}'
+    match = re.compile(written.encode(errors="replace")).search(text, starts.get(written, 0))
+    if match is None:
+        return 0
+    starts[written] = match.end()
+    return match.end()
 
 
 READER = Reader(id="otlp_json", accepts=accepts, read=read)

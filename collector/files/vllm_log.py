@@ -1,242 +1,51 @@
 """vLLM's own log, V0 or V1, as OTLP: what it said as log records, its periodic figures as metrics, and the
-happenings and settings a cause may rest on as named events. Forms: DESIGN and `signals.md`, section 2.4."""
+happenings and settings a cause may rest on as named events."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from collector.files._contract import Options, Reader, Source
-from collector.files._emit import CUMULATIVE, Emitter, Value
-from collector.files._events import ENGINE, recognise, squeezed
-from collector.files._exceptions import HEADER, exception_of
+from collector.files._emit import Emitter
 from collector.files._log_lines import LINE_LIMIT, LogLines, text_of
 from collector.files._stamps import Years
-from collector.files._vllm_facts import facts_of, states_facts
-from collector.files._vllm_lines import ACCESS, HEAD, Access, Assembler, Entry
-from collector.files._vllm_stats import Stats, stats_of
+from collector.files._vllm_lines import ACCESS, HEAD, PREFIX_LIMIT, Access, Assembler, Entry
+from collector.files._vllm_meaning import Meaning
 from correlator.model.records import Batch, Problem
 
-GENERATION = (
-    "/v1/chat/completions",
-    "/v1/completions",
-    "/v1/responses",
-    "/v1/messages",
-    "/v1/embeddings",
-    "/v1/audio/",
-    "/generate",
-    "/inference/v1/generate",
-    "/invocations",
-    "/pooling",
-    "/score",
-    "/rerank",
-)
-_READY = ("applicationstartupcomplete", "startingvllmserveron", "startingvllmapiserver")
-_SHUTDOWN = ("shuttingdown", "[shutdown]apiserver:shutdowntriggered", "applicationshutdowncomplete")
-_CAPTURE = ("capturingthemodelforcudagraphs", "capturingcudagraph", "graphcapturingfinished")
-_DULL = ("route:", "availableroutesare", "receivedrequest", "addedrequest")
-_ORDERED_STOP = frozenset({"tollens.engine_dead", "tollens.error"})
-_CLIENT_ERROR, _SERVER_ERROR = 400, 500
+SURE = 0.95
+PERHAPS = 0.3
+# the short way for what most lines of a busy log are: a request that went well
 _PLAIN_ACCESS = re.compile(rb'(?:\([^()]*\) )?INFO: +\S+ - "([A-Z]+) (/[^\s"]*) HTTP/[\d.]+" (2\d\d)')
-_FAILING = frozenset({"WARNING", "ERROR", "CRITICAL", ""})
-
-
-@dataclass(slots=True)
-class _Log:
-    """What the entries of one log mean, in their order."""
-
-    out: Emitter
-    phase: str = "unknown"  # starting, running, stopped
-    first: int | None = None  # time of the first stamped entry
-    started: int | None = None  # time of the last engine start
-    previous: int | None = None  # time of the last stats line: where the stretch being counted begins
-    preemptions_since: dict[str, int] = field(default_factory=dict)  # by engine
-    block_size: int | None = None
-    saw_access: bool = False
-    requests: Counter[int] = field(default_factory=Counter)  # by status, in this stretch
-    last: int = 0
-    untimed: int = 0
-    untimed_line: int | None = None
-
-    def access(self, item: Access) -> None:
-        """Count a request; one that failed is also a record of its own."""
-        if item.unix_nano is None:
-            self._no_time(item.line)
-            return
-        self.last = max(self.last, item.unix_nano)
-        self.request(item.method, item.path, item.status)
-        if not _succeeded(item.status):
-            level = "ERROR" if item.status >= _SERVER_ERROR else "WARNING"
-            attributes: dict[str, Value] = {
-                "http.request.method": item.method,
-                "url.path": item.path,
-                "http.response.status_code": item.status,
-            }
-            self.out.log(item.unix_nano, level, item.text.strip(), attributes=attributes)
-
-    def plain_access(self, assembler: Assembler, match: re.Match[bytes]) -> None:
-        """The short way for what most lines of a busy log are: a request without prefix that went well."""
-        if assembler.busy:
-            for entry in assembler.close_quiet():
-                self.entry(entry)
-        self.request(match[1].decode(), match[2].decode("utf-8", "replace"), int(match[3]))
-
-    def request(self, method: str, path: str, status: int) -> None:
-        """Count a request in the stretch at hand."""
-        self.saw_access = True
-        if method == "POST" and path.startswith(GENERATION):
-            self.requests[status] += 1
-
-    def entry(self, entry: Entry) -> None:
-        """Say what one entry means."""
-        text = squeezed(entry.texts[0] if len(entry.texts) == 1 else "\n".join(entry.texts))
-        if not text or text.startswith(_DULL):
-            return
-        if not entry.head and self._wrapped_access(entry):
-            return
-        if entry.unix_nano is None:
-            self._no_time(entry.line)
-            return
-        now = entry.unix_nano
-        self.first = now if self.first is None else self.first
-        self.last = max(self.last, now)
-        stats = stats_of(text)
-        if stats is not None:
-            self._stats(now, stats)
-        self._record(now, entry, text)
-
-    def finish(self) -> None:
-        """Requests after the last stats line still count, up to the last time the log knows."""
-        if self.requests:
-            self._stretch(self.last, final=True)
-
-    def _record(self, now: int, entry: Entry, text: str) -> None:
-        facts = self._facts(entry.texts) if entry.level == "INFO" and states_facts(text) else {}
-        exception = exception_of(entry.texts) if entry.level in _FAILING else None
-        event = self._lifecycle(now, text, facts) or self._event(entry, text, exception)
-        body = "\n".join(entry.texts).strip("\n")
-        attributes: dict[str, Value] = {}
-        if exception:
-            attributes = {"exception.type": exception[0], "exception.message": exception[1]}
-        if "total_num_cumulative_preemption=" in text:
-            self._preempted(now, text)
-        if facts:
-            self.out.log(now, entry.level, body, "tollens.facts", {"engine.name": "vllm", **facts})
-        if event or (not facts and (entry.head or entry.level)):
-            self.out.log(now, entry.level, body, event or "", attributes)
-
-    def _lifecycle(self, now: int, text: str, facts: dict[str, Value]) -> str | None:
-        banner = "engine.version" in facts and not text.startswith("initializing")
-        if banner or (text.startswith("initializinga") and "llmengine" in text[:40]):
-            if self.phase == "starting" and not banner:
-                return None
-            self.phase, self.started, self.block_size = "starting", now, None
-            return "tollens.engine_start"
-        if text.startswith(_READY) and self.phase != "running":
-            self.phase = "running"
-            return "tollens.engine_ready"
-        if text.startswith(_SHUTDOWN) and self.phase != "stopped":
-            self.phase = "stopped"
-            return "tollens.engine_shutdown"
-        return "tollens.cuda_graph_capture" if text.startswith(_CAPTURE) else None
-
-    def _event(self, entry: Entry, text: str, exception: tuple[str, str] | None) -> str | None:
-        if entry.level not in _FAILING:
-            return None
-        raised = squeezed(": ".join(exception)) if exception else ""
-        event = recognise(raised + text, ENGINE)
-        if event is None and (entry.failed or exception or any(HEADER in line for line in entry.texts)):
-            event = "tollens.error"
-        return None if self.phase == "stopped" and event in _ORDERED_STOP else event
-
-    def _facts(self, texts: list[str]) -> dict[str, Value]:
-        facts = facts_of(texts)
-        size = facts.get("engine.block_size", self.block_size)
-        self.block_size = size if isinstance(size, int) else None
-        blocks = facts.get("engine.num_gpu_blocks")
-        if isinstance(blocks, int) and self.block_size and "engine.kv_cache_tokens" not in facts:
-            facts["engine.kv_cache_tokens"] = blocks * self.block_size
-        return facts
-
-    def _stats(self, now: int, stats: Stats) -> None:
-        self.phase = "running" if self.phase in ("unknown", "starting") else self.phase
-        attributes: dict[str, Value] = {"engine": stats.engine} if stats.engine is not None else {}
-        for name, unit, value in stats.gauges:
-            self.out.gauge(name, unit, now, value, attributes)
-        if stats.preemptions is not None:
-            since = self.preemptions_since.get(stats.engine or "", self.first or now)
-            name = "vllm.log.preemptions_delta"
-            self.out.sum(name, "{preemption}", since, now, stats.preemptions, attributes)
-        if any(name == "vllm.log.running_requests" for name, _, _ in stats.gauges):
-            self.preemptions_since[stats.engine or ""] = now
-            self._stretch(now)
-
-    def _stretch(self, now: int, final: bool = False) -> None:
-        """Close the stretch of counted requests at `now`."""
-        start = self.previous if self.previous is not None else self.first
-        if start is None or (now <= start and not final):
-            return
-        done = sum(count for status, count in self.requests.items() if _succeeded(status))
-        end = max(now, start)
-        if self.saw_access:
-            self.out.sum("vllm.log.requests_completed", "{request}", start, end, done, {})
-        for status, count in sorted(self.requests.items()):
-            if status >= _CLIENT_ERROR:
-                failed: dict[str, Value] = {"http.response.status_code": status}
-                self.out.sum("vllm.log.requests_failed", "{request}", start, end, count, failed)
-        self.requests.clear()
-        self.previous = now
-
-    def _preempted(self, now: int, text: str) -> None:
-        digits = text.partition("total_num_cumulative_preemption=")[2]
-        count = digits[: len(digits) - len(digits.lstrip("0123456789"))]
-        if count:
-            since = self.started or self.first or now
-            self.out.sum("vllm.log.preemptions", "{preemption}", since, now, int(count), {}, CUMULATIVE)
-
-    def _wrapped_access(self, entry: Entry) -> bool:
-        whole = "".join(line.strip() for line in entry.texts)
-        match = ACCESS.search(whole) if "HTTP/1." in whole else None
-        if match:
-            self.access(Access(entry.line, entry.unix_nano, match[1], match[2], int(match[3]), whole))
-        return match is not None
-
-    def _no_time(self, line: int) -> None:
-        self.untimed += 1
-        self.untimed_line = self.untimed_line or line
-
-
-def _succeeded(status: int) -> bool:
-    return 200 <= status < 300
 
 
 def accepts(source: Source) -> float:
     """By vLLM's stamp and its own phrases; an HTTP access log alone could be anybody's."""
-    entries = 0
-    own = 0.0
+    score = 0.0
     for line in source.head.split(b"\n")[:2_000]:
         text = text_of(line[:4_096])
-        if HEAD.search(text, 0, 400):
-            entries += 1
-        elif "HTTP/1." in text and ACCESS.search(text) and "INFO:" in text:
-            own = 0.3
-    return 0.95 if entries else own
+        if HEAD.search(text, 0, PREFIX_LIMIT):
+            return SURE
+        if "INFO:" in text and "HTTP/1." in text and ACCESS.search(text):
+            score = PERHAPS
+    return score
 
 
 def read(
     source: Source, options: Options, now: Callable[[], int] = time.time_ns
 ) -> Iterator[Batch | Problem]:
     """Batches of logs and metrics; the clock serves only to date stamps without a year."""
-    log = _Log(Emitter(source.name, "vllm", "tollens.vllm_log"))
+    log = Meaning(Emitter(source.name, "vllm", "tollens.vllm_log"))
     assembler = Assembler(Years(options.near_unix_nano, now))
     with source.open() as stream:
         lines = LogLines(stream)
         for number, raw in lines:
             if assembler.now is not None and (access := _PLAIN_ACCESS.match(raw)):
-                log.plain_access(assembler, access)
+                for entry in assembler.close_quiet() if assembler.busy else ():
+                    log.entry(entry)
+                log.request(access[1].decode(), access[2].decode("utf-8", "replace"), int(access[3]))
                 continue
             for item in assembler.feed(number, text_of(raw)):
                 _take(log, item)
@@ -249,14 +58,14 @@ def read(
     yield from _problems(source.name, lines, log)
 
 
-def _take(log: _Log, item: Entry | Access) -> None:
+def _take(log: Meaning, item: Entry | Access) -> None:
     if isinstance(item, Access):
         log.access(item)
     else:
         log.entry(item)
 
 
-def _problems(name: str, lines: LogLines, log: _Log) -> Iterator[Problem]:
+def _problems(name: str, lines: LogLines, log: Meaning) -> Iterator[Problem]:
     if lines.cut:
         reason = f"line is longer than {LINE_LIMIT} bytes; the rest of it was not read"
         yield Problem(name, reason, kind="truncated", line=lines.first_cut, count=lines.cut)

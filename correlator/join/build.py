@@ -13,7 +13,7 @@ from correlator.join.points import read_points
 from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
-from correlator.join.ties import tie
+from correlator.join.ties import tie, with_events
 from correlator.model.evidence import Evidence
 from correlator.model.records import Problem
 from correlator.store import Store
@@ -34,7 +34,7 @@ def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES) 
     requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
     events, facts = read_occurrences(store, table)
     series = to_series(read_points(store), requests, facts, spans.share)
-    requests, sparse = tie(requests, series)
+    requests, sparse = tie(with_events(requests, events), series)
     coverage = to_coverage(store, requests, series, table, spans.share, problems)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))

@@ -35,7 +35,7 @@ def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
     rows["end"] = roots["start"] + roots["duration"]
     rows["service"] = roots["service"]
     rows = rows.join(_outcome(roots, kept)).join(_model_calls(kept)).join(_retrieval(kept))
-    rows = rows.join(_ledger(kept, roots)).join(_flight(kept, rows, spans.share))
+    rows = rows.join(_torn(kept)).join(_ledger(kept, roots)).join(_flight(kept, rows, spans.share))
     return _derived(rows).join(_scope(spans.scope)).sort_values("start").reset_index(drop=True)
 
 
@@ -47,6 +47,15 @@ def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     types = failed["error_type"].groupby(failed["trace_id"]).max()
     out = pd.DataFrame({n.ERROR.name: error.astype(float)})
     return out.assign(error_text=text, error_type=types)
+
+
+def _torn(kept: pd.DataFrame) -> pd.DataFrame:
+    """1 for a trace of which spans are missing: a parent nobody has, or the serving side that others show."""
+    orphan = kept["orphan"].groupby(kept["trace_id"]).any()
+    called = kept["own_role"].eq(r.CLIENT).groupby(kept["trace_id"]).any()
+    served = kept["own_role"].eq(r.SERVER).groupby(kept["trace_id"]).any()
+    unserved = called & ~served if served.mean() > 0.5 else called & False
+    return pd.DataFrame({n.TELEMETRY_LOST.name: (orphan | unserved).astype(float)})
 
 
 def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +107,7 @@ def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:
     part = part.mask(part.isna(), pd.Series(np.where(kept["service"] == entry, n.GATEWAY.name, n.REMAINDER.name), kept.index))
     part = part.where(~kept["in_retry"], n.RETRY.name)
     parts = kept["own"].groupby([kept["trace_id"], part]).sum().unstack()
-    parts = parts.reindex(columns=sorted({*parts.columns, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name}))
+    parts = parts.reindex(columns=sorted({*parts.columns, n.GATEWAY.name, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name}))
     between = kept["between"].groupby(kept["trace_id"]).sum()
     parts[n.NETWORK.name] = parts[n.NETWORK.name] - between.where(parts[n.NETWORK.name].notna(), 0.0)
     parts[n.RETRY.name] = parts[n.RETRY.name].fillna(0.0) + between
@@ -159,8 +168,11 @@ def _derived(rows: pd.DataFrame) -> pd.DataFrame:
             n.TIME_PER_OUTPUT_TOKEN.name: decode / after_first,
             n.PREFILL_PER_TOKEN.name: prefill / tokens,
             n.CACHED_SHARE.name: rows[n.CACHED_INPUT_TOKENS.name] / tokens,
+            n.HOST_SIDE.name: rows[[n.NETWORK.name, n.GATEWAY.name, n.REMAINDER.name]].sum(axis=1, min_count=3),
         }
     )
+    if n.SERVER_IN_FLIGHT.name in rows:
+        rows[n.CALLS_QUEUED.name] = (rows[n.CALLS_IN_FLIGHT.name] - rows[n.SERVER_IN_FLIGHT.name]).clip(lower=0)
     return rows.dropna(axis="columns", how="all")
 
 

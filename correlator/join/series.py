@@ -17,6 +17,8 @@ from correlator.model.evidence import Fact
 BUCKET_NS = 5_000_000_000
 """Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
 EVERYWHERE = "*"
+FULL = 0.9
+"""KV usage from which the next request may not find its blocks: one of ten is a long prompt's worth."""
 
 
 def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float) -> pd.DataFrame:
@@ -87,7 +89,16 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
     for signal, per_request in ((n.INPUT_TOKENS, tokens), (n.OUTPUT_TOKENS, made)):
         if signal.name not in wide:
             wide = wide.assign(**{signal.name: per_request, f"n.{signal.name}": finished})
-    return _ledger(_errors(wide))
+    return _ledger(_errors(wide.assign(**{n.KV_PRESSURE.name: _kv_pressure(wide)})))
+
+
+def _kv_pressure(wide: pd.DataFrame) -> pd.Series:
+    """1 in a bucket with evictions, or with requests waiting while the pool is full; unknown without KV usage."""
+    nothing = pd.Series(np.nan, wide.index)
+    usage = wide.get(n.KV_CACHE_USAGE.name, nothing)
+    crowded = (wide.get(n.WAITING.name, nothing) > 0) | (wide.get(n.SWAPPED.name, nothing) > 0)
+    evicted = wide.get(n.PREEMPTIONS.name, nothing) > 0
+    return (evicted | ((usage >= FULL) & crowded)).astype(float).where(usage.notna())
 
 
 def _latencies(wide: pd.DataFrame) -> pd.DataFrame:
@@ -122,6 +133,9 @@ def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
         out[n.REMAINDER.name] = (wide[n.LATENCY.name] - parts).clip(lower=0)
     if {n.INPUT_TOKENS.name, n.PREFILL.name} <= has:
         out[n.PREFILL_PER_TOKEN.name] = wide[n.PREFILL.name] / wide[n.INPUT_TOKENS.name].where(lambda t: t > 0)
+    host = [n.NETWORK.name, n.REMAINDER.name]
+    if set(host) <= set(out):
+        out[n.HOST_SIDE.name] = out[n.NETWORK.name] + out[n.REMAINDER.name]
     weight = wide.get(f"n.{n.SERVER_LATENCY.name}", wide.get(f"n.{n.LATENCY.name}"))
     return wide.assign(**out, **({f"n.{k}": weight for k in out} if weight is not None else {}))
 

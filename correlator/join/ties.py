@@ -6,15 +6,17 @@ rarely than a block (10 s) cannot say what one request met: it is not tied, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
 from correlator.join.series import BUCKET_NS
 from correlator.model import names as n
-from correlator.model.evidence import BLOCK_NS
+from correlator.model.evidence import BLOCK_NS, Event
 
 STATE = (
-    n.RUNNING, n.WAITING, n.SWAPPED, n.PREEMPTIONS, n.KV_CACHE_USAGE, n.KV_CACHE_CAPACITY, n.HOST_CPU,
+    n.RUNNING, n.WAITING, n.SWAPPED, n.PREEMPTIONS, n.KV_CACHE_USAGE, n.KV_PRESSURE, n.KV_CACHE_CAPACITY, n.HOST_CPU,
     n.CPU_THROTTLED, n.POOL_USED, n.POOL_MAX, n.CACHED_SHARE, n.ARRIVAL_RATE, n.GENERATION_THROUGHPUT,
     n.PROMPT_THROUGHPUT,
 )  # fmt: skip
@@ -34,6 +36,21 @@ def tie(requests: pd.DataFrame, series: pd.DataFrame) -> tuple[pd.DataFrame, tup
             continue
         columns[signal.name] = _mean_during(series, signal.name, requests)
     return requests.assign(**columns), tuple(sparse)
+
+
+def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame:
+    """What happened to a request by trace id, and how long the engine had been up when it began."""
+    if requests.empty:
+        return requests
+    overflown = {e.trace_id for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.trace_id}
+    refused = requests["trace_id"].isin(overflown) & (requests[n.ERROR.name] > 0)
+    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float)})
+    starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
+    if not len(starts):
+        return requests
+    last = np.searchsorted(starts, requests["start"].to_numpy(dtype=np.int64), side="right") - 1
+    since = requests["start"].to_numpy(dtype=np.int64) - starts[np.maximum(last, 0)]
+    return requests.assign(**{n.EARLY.name: np.where(last >= 0, -since / 1e9, np.nan)})
 
 
 def interval(series: pd.DataFrame, column: str) -> float:

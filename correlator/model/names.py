@@ -55,6 +55,11 @@ IN_FLIGHT = Signal("in_flight", "{request}", "requests under way when this one s
 SERVER_IN_FLIGHT = Signal("server_in_flight", "{request}", "requests at the server when this call was sent")
 CALLS_IN_FLIGHT = Signal("calls_in_flight", "{request}", "model calls the clients had open when this was sent")
 
+CALLS_QUEUED = Signal("calls_queued", "{request}", "calls open at the clients that the server had not seen yet")
+HOST_SIDE = Signal("host_side_time", "s", "outside the model: network, gateway and what is not attributed")
+CONTEXT_ERROR = Signal("context_error", "1", "1 where the request was refused for its length")
+EARLY = Signal("seconds_before_warm", "s", "minus the seconds since the engine last started")
+
 ARRIVAL_RATE = Signal("arrival_rate", "{request}/s", "requests that began, per second")
 GENERATION_THROUGHPUT = Signal("generation_throughput", "{token}/s", "tokens generated per second")
 PROMPT_THROUGHPUT = Signal("prompt_throughput", "{token}/s", "prompt tokens processed per second")
@@ -64,6 +69,7 @@ SWAPPED = Signal("swapped_requests", "{request}", "requests whose KV blocks were
 PREEMPTIONS = Signal("preemptions", "{event}/s", "running requests evicted for lack of KV blocks, per second")
 KV_CACHE_USAGE = Signal("kv_cache_usage", "1", "share of the KV pool in use")
 KV_CACHE_CAPACITY = Signal("kv_cache_capacity", "{token}", "tokens the KV pool can hold")
+KV_PRESSURE = Signal("kv_pressure", "1", "share of time with requests evicted, or waiting while the KV pool is full")
 COMPUTED_TOKENS = Signal("computed_tokens", "{token}", "prompt tokens computed for a request, recomputed ones too")
 HOST_CPU = Signal("host_cpu_utilization", "1", "share of the host's CPU time in use")
 CPU_THROTTLED = Signal("cpu_throttled_share", "1", "share of CPU periods in which the container was throttled")
@@ -106,6 +112,7 @@ class Events:
     CONTEXT_OVERFLOW = "context_overflow"
     POOL_TIMEOUT = "pool_timeout"
     RETRY = "retry"
+    CUDA_GRAPH_CAPTURE = "cuda_graph_capture"
     DEPLOY = "deploy"
     COUNTER_RESET = "counter_reset"
     INSTANCE_START = "instance_start"

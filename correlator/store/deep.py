@@ -26,15 +26,22 @@ from correlator.model.records import Signal
 _ANY_VALUE = "opentelemetry.proto.common.v1.AnyValue"
 
 
+def is_request(signal: Signal, payload: bytes) -> bool:
+    """Whether `payload` decodes as an export request of `signal`, whatever its text holds."""
+    try:
+        _CLASSES[signal].FromString(payload)
+    except DecodeError:
+        return False
+    return True
+
+
 def flattened(signal: Signal, payload: bytes) -> bytes:
     """The same request with nested values as JSON text. ValueError when it is no such request."""
-    request = _CLASSES[signal]()
-    try:
-        request.ParseFromString(payload)
-    except DecodeError as error:
-        raise ValueError(str(error)) from None
+    if not is_request(signal, payload):
+        raise ValueError("the bytes do not decode")
+    request = _CLASSES[signal].FromString(payload)
     _flatten(request)
-    return bytes(request.SerializeToString())
+    return request.SerializeToString()
 
 
 def _flatten(message: Message) -> None:
@@ -79,7 +86,7 @@ def _quoted(text: bytes) -> str:
 
 
 def _real(number: float) -> str:
-    """The shortest text of a number, with an exponent only below 1e-6 and from 1e21 on."""
+    """The shortest JSON of a number, with an exponent only below 1e-6 and from 1e21 on."""
     if not math.isfinite(number):
         return '"NaN"' if math.isnan(number) else f'"{"+" if number > 0 else "-"}Inf"'
     if number == 0 or 1e-6 <= abs(number) < 1e21:

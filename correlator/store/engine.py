@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import chdb
 import pandas as pd
+from chdb.state.sqlitelike import Connection as Handle
 
 from correlator.store.parameters import literal
 
@@ -33,11 +33,11 @@ class Engine:
         path.mkdir(parents=True, exist_ok=True)
         self._address = f"{path}?config-file={HERE / 'engine.xml'}"
         self._local = threading.local()
-        self._handles: list[chdb.state.sqlitelike.Connection] = []
+        self._handles: list[Handle] = []
         self._lock = threading.Lock()
         self.handle()
 
-    def handle(self) -> chdb.state.sqlitelike.Connection:
+    def handle(self) -> Handle:
         """The calling thread's own handle."""
         handle = getattr(self._local, "handle", None)
         if handle is None:
@@ -48,9 +48,10 @@ class Engine:
         """The rows `sql` answers; `{name:Type}` in it is bound to `parameters[name]`."""
         bound = {name: literal(value) for name, value in parameters.items()}
         try:
-            return self.handle().query(sql, "DataFrame", params=bound)
+            frame: pd.DataFrame = self.handle().query(sql, "DataFrame", params=bound)
         except chdb.ChdbError as error:
             raise StoreError(str(error)) from None
+        return frame
 
     def insert(self, sql: str, content: bytes) -> None:
         """Run the INSERT `sql` on `content`, in the format Protobuf. All of it is inserted, or nothing."""
@@ -69,9 +70,9 @@ class Engine:
             handle.close()
         self._local = threading.local()
 
-    def _connect(self) -> chdb.state.sqlitelike.Connection:
+    def _connect(self) -> Handle:
         try:
-            handle: Any = chdb.connect(self._address)
+            handle: Handle = chdb.connect(self._address)
         except RuntimeError as error:
             raise StoreError(str(error)) from None
         with self._lock:

@@ -1,74 +1,84 @@
 """Loads OTLP requests: whole statements first, the exceptional request by itself.
 
-Requests go to ClickHouse as they came, many to a statement. A statement that fails is halved until
-the request at fault is alone and can be set aside; requests with deeply nested values are named by
-the statement itself, rewritten (`deep.py`) and sent again.
+Requests go to ClickHouse as they came, many to a statement: decoded into a staging table in memory,
+from there flattened into the tables. When a statement does not decode, the requests at fault are set
+aside; those with deeply nested values are found in the staging table, rewritten (`deep.py`) and sent again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from correlator.model.records import Batch, Problem, Signal
 from correlator.store import schema
-from correlator.store.deep import flattened
+from correlator.store.deep import flattened, is_request
 from correlator.store.engine import Engine, StoreError
 
-STATEMENT_BYTES = 4_000_000
-"""Payload sent in one statement; bounds the memory of loading."""
+STATEMENT_BYTES = 8_000_000
+STATEMENT_REQUESTS = 10_000
+"""What is sent in one statement at most; bounds the memory of loading."""
+
+Fault = tuple[Signal, str]
+"""A request that was left out, and why."""
 
 
-def load(engine: Engine, batches: Iterable[Batch]) -> list[Problem]:
-    """Insert all `batches` and tell which were left out."""
-    problems: list[Problem] = []
+def load(engine: Engine, batches: Iterable[Batch]) -> tuple[Problem, ...]:
+    """Insert all `batches` and tell which were left out, alike ones counted together."""
+    faults: Counter[Fault] = Counter()
     for signal, payloads in _statements(batches):
-        problems += _insert(engine, signal, payloads)
-    return problems
+        faults.update(_insert(engine, signal, payloads))
+    return tuple(
+        Problem(source=signal, reason=f"not an OTLP {signal} request: {reason}", kind="rejected", count=count)
+        for (signal, reason), count in faults.items()
+    )
 
 
 def _statements(batches: Iterable[Batch]) -> Iterator[tuple[Signal, list[bytes]]]:
-    """Payloads of one signal, up to STATEMENT_BYTES each time (one payload may be larger)."""
-    waiting: dict[Signal, list[bytes]] = {}
-    sizes: dict[Signal, int] = {}
+    """Payloads of one signal, up to STATEMENT_BYTES and STATEMENT_REQUESTS (one may be larger)."""
+    waiting: dict[Signal, list[bytes]] = {signal: [] for signal in Signal}
+    sizes: Counter[Signal] = Counter()
     for batch in batches:
-        if sizes.get(batch.signal, 0) + len(batch.payload) > STATEMENT_BYTES and waiting.get(batch.signal):
-            yield batch.signal, waiting.pop(batch.signal)
-            sizes[batch.signal] = 0
-        waiting.setdefault(batch.signal, []).append(batch.payload)
-        sizes[batch.signal] = sizes.get(batch.signal, 0) + len(batch.payload)
-    yield from waiting.items()
+        sizes[batch.signal] += len(batch.payload)
+        waiting[batch.signal].append(batch.payload)
+        if sizes[batch.signal] >= STATEMENT_BYTES or len(waiting[batch.signal]) >= STATEMENT_REQUESTS:
+            yield batch.signal, waiting[batch.signal]
+            waiting[batch.signal], sizes[batch.signal] = [], 0
+    yield from ((signal, payloads) for signal, payloads in waiting.items() if payloads)
 
 
-def _insert(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> list[Problem]:
+def _insert(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> list[Fault]:
     try:
         _stage(engine, signal, payloads)
     except ValueError as error:
-        return _halved(engine, signal, payloads, error)
+        return _insert_sound(engine, signal, payloads, str(error))
     for table in _targets(engine, signal):
-        engine.query(schema.flatten(table), {})
+        engine.query(f"{schema.flatten(table)} {_SETTINGS}", {})
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     return []
 
 
-def _halved(
-    engine: Engine, signal: Signal, payloads: Sequence[bytes], error: ValueError
-) -> list[Problem]:
-    """Insert each half by itself, and so on until the request at fault is alone."""
+def _insert_sound(engine: Engine, signal: Signal, payloads: Sequence[bytes], error: str) -> list[Fault]:
+    """Insert without the requests that do not decode; where all seem to, halve until the odd one is alone."""
+    sound = [payload for payload in payloads if is_request(signal, payload)]
+    faults = [(signal, "the bytes do not decode")] * (len(payloads) - len(sound))
+    if faults:
+        return faults + (_insert(engine, signal, sound) if sound else [])
     if len(payloads) == 1:
-        reason = f"not an OTLP {signal} request: {error}"
-        return [Problem(source=signal, reason=reason, kind="rejected")]
+        return [(signal, error)]
     middle = len(payloads) // 2
-    halves = payloads[:middle], payloads[middle:]
-    return [problem for half in halves for problem in _insert(engine, signal, half)]
+    return [fault for half in (sound[:middle], sound[middle:]) for fault in _insert(engine, signal, half)]
 
 
 def _stage(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
     """Decode requests into the staging table, those with nested values after rewriting them."""
     _decode(engine, signal, payloads)
-    deep = set(engine.query(f"SELECT batch FROM otlp_{signal} WHERE deep", {})["batch"])
-    if deep:
-        _decode(engine, signal, [flattened(signal, payload) if index in deep else payload
-                                 for index, payload in enumerate(payloads)])
+    deep = engine.query(f"SELECT deep FROM otlp_{signal} SETTINGS max_threads = 1", {})["deep"]
+    if deep.any():
+        pairs = zip(payloads, deep, strict=True)
+        _decode(
+            engine, signal, [flattened(signal, payload) if nested else payload for payload, nested in pairs]
+        )
 
 
 def _targets(engine: Engine, signal: Signal) -> Iterable[str]:
@@ -83,15 +93,14 @@ def _decode(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
     """Fill the staging table. ValueError when a payload is not as the `.proto` says."""
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     try:
-        engine.insert(_INSERTS[signal], b"".join(map(_framed, range(len(payloads)), payloads)))
+        engine.insert(_INSERTS[signal], b"".join(map(_framed, payloads)))
     except StoreError as error:
         raise ValueError(str(error)) from None
 
 
-def _framed(index: int, payload: bytes) -> bytes:
-    """The request with its `batch` number, length first, as the format Protobuf wants it."""
-    numbered = _BATCH_TAG + _varint(index) + payload
-    return _varint(len(numbered)) + numbered
+def _framed(payload: bytes) -> bytes:
+    """The request with its length before it, as the format Protobuf wants it."""
+    return _varint(len(payload)) + payload
 
 
 def _varint(number: int) -> bytes:
@@ -114,5 +123,5 @@ def _statement(signal: Signal) -> str:
 _KINDS = """
 SELECT DISTINCT arrayJoin(arrayFlatten(resource_metrics.scope_metrics.metrics.kind)) AS kind FROM otlp_metrics
 """
-_BATCH_TAG = _varint(1000 << 3)
+_SETTINGS = "SETTINGS output_format_json_escape_forward_slashes = 0, max_partitions_per_insert_block = 0"
 _INSERTS = {signal: _statement(signal) for signal in Signal}

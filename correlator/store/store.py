@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,12 +35,13 @@ class LoadReport:
 class Store:
     """Telemetry as the Collector's ClickHouse exporter would have written it, ready for SQL.
 
-    Times are UTC. Threads may share a store for `query`; only one may `load`.
+    Times are UTC. Threads may share a store; loads run one after another.
     """
 
     def __init__(self, engine: Engine, temporary: Path | None) -> None:
         self._engine = engine
         self._temporary = temporary
+        self._loading = threading.Lock()
 
     @classmethod
     def open(cls, path: Path | None = None) -> Self:
@@ -47,18 +49,19 @@ class Store:
 
         StoreError when another folder is open in this process, or `path` in another process.
         """
-        temporary = Path(tempfile.mkdtemp(prefix="tollens-")) if path is None else None
-        engine = Engine(path or temporary)
+        folder = path or Path(tempfile.mkdtemp(prefix="tollens-"))
+        engine = Engine(folder)
         for statement in schema.statements():
             engine.query(statement, {})
-        return cls(engine, temporary)
+        return cls(engine, None if path else folder)
 
     def load(self, batches: Iterable[Batch]) -> LoadReport:
         """Insert OTLP requests. What cannot be decoded is a problem in the report, the rest is in."""
-        before = self._rows()
-        problems = load(self._engine, batches)
-        added = {table: rows - before[table] for table, rows in self._rows().items()}
-        return LoadReport(rows=added, problems=tuple(problems))
+        with self._loading:
+            before = self._rows()
+            problems = load(self._engine, batches)
+            added = {table: rows - before[table] for table, rows in self._rows().items()}
+        return LoadReport(rows=added, problems=problems)
 
     def query(self, sql: str, **parameters: object) -> pd.DataFrame:
         """The answer of `sql`, in which `{name:Type}` stands for `parameters[name]`.

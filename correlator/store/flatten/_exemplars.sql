@@ -1,4 +1,5 @@
-arrayMap(attributes -> otlp_attributes(attributes), point.exemplars.attributes) AS `Exemplars.FilteredAttributes`,
+arrayMap(attributes -> otlp_attributes(attributes), point.exemplars.attributes)
+    AS `Exemplars.FilteredAttributes`,
 arrayMap(nano -> otlp_time(nano), point.exemplars.time_nano) AS `Exemplars.TimeUnix`,
 arrayMap((number, whole, real) -> otlp_number(number, whole, real),
     point.exemplars.number, point.exemplars.whole, point.exemplars.real) AS `Exemplars.Value`,

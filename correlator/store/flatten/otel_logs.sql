@@ -4,7 +4,7 @@ SELECT
     otlp_id(record.trace_id) AS TraceId,
     otlp_id(record.span_id) AS SpanId,
     toUInt8(bitAnd(record.flags, 255)) AS TraceFlags,
-    record.severity_text AS SeverityText,
+    toValidUTF8(record.severity_text) AS SeverityText,
     if(record.severity_number BETWEEN 0 AND 255, toUInt8(record.severity_number), 0) AS SeverityNumber,
     ResourceAttributes['service.name'] AS ServiceName,
     otlp_values([record.body])[1] AS Body,
@@ -15,15 +15,16 @@ SELECT
     ScopeVersion,
     ScopeAttributes,
     otlp_attributes(record.attributes) AS LogAttributes,
-    record.event_name AS EventName
+    toValidUTF8(record.event_name) AS EventName
 FROM (
     SELECT ResourceAttributes, ResourceSchemaUrl,
-        scoped.scope.name AS ScopeName, scoped.scope.version AS ScopeVersion,
-        otlp_attributes(scoped.scope.attributes) AS ScopeAttributes, scoped.schema_url AS ScopeSchemaUrl,
+        toValidUTF8(scoped.scope.name) AS ScopeName, toValidUTF8(scoped.scope.version) AS ScopeVersion,
+        otlp_attributes(scoped.scope.attributes) AS ScopeAttributes,
+        toValidUTF8(scoped.schema_url) AS ScopeSchemaUrl,
         arrayJoin(scoped.log_records) AS record
     FROM (
         SELECT otlp_attributes(resourced.resource.attributes) AS ResourceAttributes,
-            resourced.schema_url AS ResourceSchemaUrl,
+            toValidUTF8(resourced.schema_url) AS ResourceSchemaUrl,
             arrayJoin(resourced.scope_logs) AS scoped
         FROM (SELECT arrayJoin(resource_logs) AS resourced FROM otlp_logs)
     )

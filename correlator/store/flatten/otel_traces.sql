@@ -4,8 +4,8 @@ SELECT
     otlp_id(span.trace_id) AS TraceId,
     otlp_id(span.span_id) AS SpanId,
     otlp_id(span.parent_span_id) AS ParentSpanId,
-    span.trace_state AS TraceState,
-    span.name AS SpanName,
+    toValidUTF8(span.trace_state) AS TraceState,
+    toValidUTF8(span.name) AS SpanName,
     transform(span.kind, [0, 1, 2, 3, 4, 5],
         ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'], '') AS SpanKind,
     ServiceName,
@@ -15,16 +15,17 @@ SELECT
     otlp_attributes(span.attributes) AS SpanAttributes,
     if(span.end_nano > span.start_nano, span.end_nano - span.start_nano, 0) AS Duration,
     transform(span.status.code, [0, 1, 2], ['Unset', 'Ok', 'Error'], '') AS StatusCode,
-    span.status.message AS StatusMessage,
+    toValidUTF8(span.status.message) AS StatusMessage,
     arrayMap(nano -> otlp_time(nano), span.events.time_nano) AS `Events.Timestamp`,
-    span.events.name AS `Events.Name`,
+    arrayMap(name -> toValidUTF8(name), span.events.name) AS `Events.Name`,
     arrayMap(attributes -> otlp_attributes(attributes), span.events.attributes) AS `Events.Attributes`,
     arrayMap(id -> otlp_id(id), span.links.trace_id) AS `Links.TraceId`,
     arrayMap(id -> otlp_id(id), span.links.span_id) AS `Links.SpanId`,
-    span.links.trace_state AS `Links.TraceState`,
+    arrayMap(state -> toValidUTF8(state), span.links.trace_state) AS `Links.TraceState`,
     arrayMap(attributes -> otlp_attributes(attributes), span.links.attributes) AS `Links.Attributes`
 FROM (
-    SELECT ResourceAttributes, ServiceName, scoped.scope.name AS ScopeName, scoped.scope.version AS ScopeVersion,
+    SELECT ResourceAttributes, ServiceName,
+        toValidUTF8(scoped.scope.name) AS ScopeName, toValidUTF8(scoped.scope.version) AS ScopeVersion,
         arrayJoin(scoped.spans) AS span
     FROM (
         SELECT otlp_attributes(resourced.resource.attributes) AS ResourceAttributes,

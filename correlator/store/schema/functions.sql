@@ -14,7 +14,7 @@ CREATE OR REPLACE FUNCTION otlp_real AS (real) -> multiIf(
     replaceOne(toString(real), 'e', 'e+'));
 
 CREATE OR REPLACE FUNCTION otlp_value AS (kind, text, truth, whole, real, blob, list) -> multiIf(
-    kind = 'text', text,
+    kind = 'text', toValidUTF8(text),
     kind = 'whole', toString(whole),
     kind = 'real', otlp_real(real),
     kind = 'truth', if(truth, 'true', 'false'),
@@ -25,11 +25,13 @@ CREATE OR REPLACE FUNCTION otlp_value AS (kind, text, truth, whole, real, blob, 
 CREATE OR REPLACE FUNCTION otlp_values AS (value) -> arrayMap(
     (kind, text, truth, whole, real, blob, list) -> otlp_value(kind, text, truth, whole, real, blob, list),
     (value).kind, (value).text, (value).truth, (value).whole, (value).real, (value).blob,
-    arrayMap(texts -> if(empty(texts), '[]', toJSONString(texts)), (value).list.items.text));
+    arrayMap(texts -> if(empty(texts), '[]', toValidUTF8(toJSONString(texts))),
+        (value).list.items.text));
 
 -- Sorted, so that equal attributes are equal maps.
 CREATE OR REPLACE FUNCTION otlp_attributes AS (attributes) -> mapSort(CAST(
-    ((attributes).key, otlp_values((attributes).value)), 'Map(LowCardinality(String), String)'));
+    (arrayMap(key -> toValidUTF8(key), (attributes).key), otlp_values((attributes).value)),
+    'Map(LowCardinality(String), String)'));
 
 -- Whether a value goes deeper than our .proto follows. Takes the kinds of values and of list items, in
 -- arrays of any depth.
@@ -38,6 +40,7 @@ CREATE OR REPLACE FUNCTION otlp_deep AS (kinds, item_kinds) ->
 
 CREATE OR REPLACE FUNCTION otlp_deep_points AS (points) ->
     otlp_deep((points).attributes.value.kind, (points).attributes.value.list.items.kind)
-    OR otlp_deep((points).exemplars.attributes.value.kind, (points).exemplars.attributes.value.list.items.kind);
+    OR otlp_deep((points).exemplars.attributes.value.kind,
+        (points).exemplars.attributes.value.list.items.kind);
 
 CREATE OR REPLACE FUNCTION otlp_number AS (kind, whole, real) -> if(kind = 'whole', toFloat64(whole), real);

@@ -1,6 +1,5 @@
 -- The requests of the running statement, decoded and as nested as they came; emptied after each.
 CREATE TABLE IF NOT EXISTS otlp_logs (
-    batch UInt64,
     resource_logs Array(Tuple(
         resource Tuple(attributes $attributes),
         schema_url String,

@@ -1,6 +1,5 @@
 -- The requests of the running statement, decoded and as nested as they came; emptied after each.
 CREATE TABLE IF NOT EXISTS otlp_metrics (
-    batch UInt64,
     resource_metrics Array(Tuple(
         resource Tuple(attributes $attributes),
         schema_url String,

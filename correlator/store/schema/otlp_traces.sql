@@ -1,6 +1,5 @@
 -- The requests of the running statement, decoded and as nested as they came; emptied after each.
 CREATE TABLE IF NOT EXISTS otlp_traces (
-    batch UInt64,
     resource_spans Array(Tuple(
         resource Tuple(attributes $attributes),
         scope_spans Array(Tuple(
@@ -10,7 +9,9 @@ CREATE TABLE IF NOT EXISTS otlp_traces (
                 name String, kind Int32, start_nano UInt64, end_nano UInt64,
                 attributes $attributes,
                 events Array(Tuple(time_nano UInt64, name String, attributes $attributes)),
-                links Array(Tuple(trace_id String, span_id String, trace_state String, attributes $attributes)),
+                links Array(Tuple(
+                    trace_id String, span_id String, trace_state String, attributes $attributes
+                )),
                 status Tuple(message String, code Int32)
             ))
         ))

@@ -1,0 +1,89 @@
+"""The engine attacks its own answer: placebos, another onset, less evidence, other blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind, Symptom, Window, Windows, with_windows
+from correlator.model.findings import Verdict
+from hypotheses._contract import Hypothesis
+from hypotheses._judge import judge_all
+
+FindSymptom = Callable[[Evidence, Kind | None], Symptom | None]
+
+ONSET_SHIFT_NS = 60_000_000_000
+"""How wrong an onset may be (DESIGN 6); at most a quarter of the shorter window, or nothing is left of it."""
+RESAMPLES = 4
+
+
+def fooled_by_placebo(supported: Sequence[Hypothesis], evidence: Evidence, find: FindSymptom) -> frozenset[str]:
+    """Ids that are also supported where nothing happened: the baseline's first half against its second."""
+    windows = evidence.windows
+    if not supported or windows is None or evidence.symptom is None:
+        return frozenset()
+    middle = (windows.baseline.start + windows.baseline.end) // 2
+    halves = Windows(Window(windows.baseline.start, middle), Window(middle, windows.baseline.end))
+    placebo = with_windows(evidence, halves)
+    placebo = replace(placebo, symptom=find(placebo, evidence.symptom.kind))
+    return frozenset(j.hypothesis.id for j in judge_all(supported, placebo) if j.verdict is Verdict.SUPPORTED)
+
+
+def variations(evidence: Evidence, find: FindSymptom) -> Iterator[tuple[str, Evidence]]:
+    """The same evidence seen a little differently, each with its symptom found anew."""
+    kind = evidence.symptom.kind if evidence.symptom else None
+    for name, changed in _changed(evidence):
+        yield name, replace(changed, symptom=find(changed, kind))
+
+
+def onset_shift(windows: Windows) -> int:
+    """Nanoseconds by which the onset is moved either way."""
+    return int(min(ONSET_SHIFT_NS, 0.25e9 * min(windows.baseline.seconds, windows.incident.seconds)))
+
+
+def _changed(evidence: Evidence) -> Iterator[tuple[str, Evidence]]:
+    windows = evidence.windows
+    if windows is None:
+        return
+    shift = onset_shift(windows)
+    for sign, name in ((-1, "onset earlier"), (1, "onset later")):
+        base, incident = windows.baseline, windows.incident
+        gap = incident.start - base.end
+        onset = incident.start + sign * shift
+        moved = Windows(Window(base.start, min(onset, base.end) if sign < 0 else onset - gap), Window(onset, incident.end))
+        yield name, with_windows(evidence, moved)
+    if len(evidence.requests):
+        yield "without traces", replace(evidence, requests=evidence.requests.iloc[:0])
+    if len(evidence.series):
+        yield "without metrics", _without_metrics(evidence)
+    for seed in range(RESAMPLES):
+        yield f"blocks drawn anew {seed + 1}", _resampled(evidence, seed)
+
+
+def _without_metrics(evidence: Evidence) -> Evidence:
+    states = [c for c in evidence.series.columns if c in evidence.requests and c not in ("start", "host", "period", "block")]
+    states = [c for c in states if c not in ("request_latency", "error")]
+    return replace(evidence, series=evidence.series.iloc[:0], requests=evidence.requests.drop(columns=states))
+
+
+def _resampled(evidence: Evidence, seed: int) -> Evidence:
+    """Blocks drawn with replacement within each period; a block drawn twice counts as two."""
+    rng = np.random.default_rng(seed)
+    blocks = pd.concat([evidence.requests[["period", "block"]], evidence.series[["period", "block"]]]).drop_duplicates()
+    chosen = []
+    for period in (BASELINE, INCIDENT):
+        mine = np.sort(blocks.loc[blocks["period"] == period, "block"].to_numpy(dtype=str))
+        drawn = rng.choice(mine, len(mine)) if len(mine) else mine
+        copies = [f"{block}#{i}" for i, block in enumerate(drawn)]
+        chosen.append(pd.DataFrame({"period": period, "block": drawn, "copy": copies}))
+    table = pd.concat(chosen)
+    return replace(evidence, requests=_drawn(evidence.requests, table), series=_drawn(evidence.series, table))
+
+
+def _drawn(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    return frame.merge(table, on=["period", "block"]).drop(columns="block").rename(columns={"copy": "block"})
+
+

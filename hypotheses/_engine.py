@@ -1,0 +1,134 @@
+"""Evidence → findings: judge every hypothesis, find roots, weigh, order, and attack the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from correlator.model.evidence import Evidence
+from correlator.model.findings import Experiment, Finding, Role, Stability, Verdict
+from hypotheses._attack import FindSymptom, fooled_by_placebo, onset_shift, variations
+from hypotheses._chain import roles
+from hypotheses._contract import Hypothesis
+from hypotheses._judge import Judged, judge_all
+from hypotheses._probability import NONE_OF_THESE, Calibration, probabilities
+from hypotheses._scope import scope_of
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Findings, most probable first, and how firmly they stand."""
+
+    findings: tuple[Finding, ...]
+    none_of_these: float
+    stability: Stability
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Judges evidence. `how_to_measure` tells for a signal how to switch it on."""
+
+    hypotheses: Sequence[Hypothesis]
+    calibration: Calibration
+    find_symptom: FindSymptom
+    how_to_measure: Mapping[str, str]
+
+    def answer(self, evidence: Evidence, attack: bool = True) -> Answer:
+        """The findings for evidence with windows and symptom set."""
+        judged = self._judged(evidence)
+        findings = self._findings(judged, evidence)
+        stability = self._attacked(findings, evidence) if attack and evidence.symptom else Stability()
+        nothing = next(f.probability for f in findings if f.hypothesis == NONE_OF_THESE)
+        return Answer(findings, nothing, stability)
+
+    def _judged(self, evidence: Evidence) -> tuple[Judged, ...]:
+        judged = judge_all(self._causes(), evidence)
+        if evidence.symptom is None:
+            return judged
+        supported = [j.hypothesis for j in judged if j.verdict is Verdict.SUPPORTED]
+        fooled = fooled_by_placebo(supported, evidence, self.find_symptom)
+        return tuple(_doubted(j) if j.hypothesis.id in fooled else j for j in judged)
+
+    def _causes(self) -> list[Hypothesis]:
+        return [h for h in self.hypotheses if h.id != NONE_OF_THESE]
+
+    def _findings(self, judged: Sequence[Judged], evidence: Evidence) -> tuple[Finding, ...]:
+        parts = roles(judged, evidence)
+        chances = probabilities(judged, {k: r for k, (r, _) in parts.items()}, self.calibration, evidence.symptom is not None)
+        scope = scope_of(evidence)
+        findings = [self._finding(j, parts.get(j.hypothesis.id), chances[j.hypothesis.id], scope) for j in judged]
+        nothing = next((h for h in self.hypotheses if h.id == NONE_OF_THESE), None)
+        if nothing is not None:
+            findings.append(_none(nothing, chances[NONE_OF_THESE], findings))
+        return tuple(sorted(findings, key=lambda f: (-f.probability, f.hypothesis)))
+
+    def _finding(
+        self, judged: Judged, part: tuple[Role, tuple[str, ...]] | None, probability: float, scope: Mapping[str, str]
+    ) -> Finding:
+        hypothesis = judged.hypothesis
+        supported = judged.verdict is Verdict.SUPPORTED
+        return Finding(
+            hypothesis=hypothesis.id,
+            claim=hypothesis.claim,
+            verdict=judged.verdict,
+            probability=probability,
+            role=part[0] if part else None,
+            share=judged.share,
+            scope=scope if supported else {},
+            predictions=judged.results,
+            missing=judged.missing,
+            experiment=self._experiment(judged),
+            remedy=hypothesis.remedy,
+            reason=judged.reason,
+            via=part[1] if part else (),
+        )
+
+    def _experiment(self, judged: Judged) -> Experiment | None:
+        """Missing telemetry is an experiment too; a refuted cause needs none."""
+        if judged.verdict is Verdict.REFUTED:
+            return None
+        if judged.verdict is not Verdict.UNTESTABLE or not judged.missing:
+            return judged.hypothesis.experiment
+        signal = judged.missing[0]
+        return Experiment(
+            id=f"measure_{signal}",
+            why=f"{judged.hypothesis.id} cannot be tested without {', '.join(judged.missing)}",
+            command=self.how_to_measure.get(signal, f"# collect {signal}, then run `tollens diagnose` again"),
+            expect="the verdict changes from untestable to supported or refuted",
+            cost=1,
+        )
+
+    def _attacked(self, findings: Sequence[Finding], evidence: Evidence) -> Stability:
+        top = _first_cause(findings)
+        runs, kept, moved_by = 0, 0, []
+        for name, changed in variations(evidence, self.find_symptom):
+            other = _first_cause(self._findings(judge_all(self._causes(), changed), changed))
+            runs += 1
+            if other == top:
+                kept += 1
+            else:
+                moved_by.append(f"{name}: {other}")
+        shift = onset_shift(evidence.windows) / 1e9 if evidence.windows else 0.0
+        return Stability(runs, kept, shift, tuple(moved_by), {top: kept / runs} if runs else {})
+
+
+def _first_cause(findings: Sequence[Finding]) -> str:
+    return findings[0].hypothesis
+
+
+def _doubted(judged: Judged) -> Judged:
+    text = "a placebo (the baseline's first half against its second) supports it as well"
+    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=text)
+
+
+def _none(hypothesis: Hypothesis, probability: float, others: Iterable[Finding]) -> Finding:
+    explained = any(f.verdict is Verdict.SUPPORTED for f in others)
+    return Finding(
+        hypothesis=hypothesis.id,
+        claim=hypothesis.claim,
+        verdict=Verdict.INCONCLUSIVE,
+        probability=probability,
+        remedy=hypothesis.remedy,
+        experiment=None if explained else hypothesis.experiment,
+        reason="scored against every cause, never tested itself",
+    )

@@ -1,0 +1,143 @@
+"""Predictions about how a signal moved, or where it lay, between baseline and incident."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from correlator.model.effects import MIN_BLOCKS, difference, ratio
+from correlator.model.evidence import INCIDENT, Evidence, Interval
+from correlator.model.findings import Outcome, Reading
+from correlator.model.names import Signal
+from hypotheses._contract import Test
+from hypotheses._decide import Direction, moved, stayed
+from hypotheses._frames import Frame, frame_with, incident_with, too_few_blocks
+
+OFTEN = 0.05
+"""A state met in 5 % of the incident's rows, in two blocks or more, was there; less is a blip."""
+MOSTLY = 0.5
+
+
+def shifted(signal: Signal, direction: Direction, at_least: float, statistic: str = "mean") -> Test:
+    """The signal's mean (or "median", "p95", "p10") moved by at least this ratio."""
+    way = "rose" if direction is Direction.UP else "fell"
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, signal)
+        if isinstance(frame, Reading):
+            return frame
+        effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
+        if effect is None:
+            return too_few_blocks()
+        return moved(effect, direction, at_least, _named(signal, statistic), examples(frame.rows, signal, direction))
+
+    return Test(f"{_named(signal, statistic)} {way} by a factor of at least {at_least:g}", read, (signal,))
+
+
+def shifted_by(signal: Signal, direction: Direction, at_least: float) -> Test:
+    """The signal's mean moved by at least this much, in its own unit (for shares and counts that start at 0)."""
+    way = "rose" if direction is Direction.UP else "fell"
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, signal)
+        if isinstance(frame, Reading):
+            return frame
+        effect = difference(frame.rows, signal.name, "mean", frame.weight(signal), signal.unit)
+        if effect is None:
+            return too_few_blocks()
+        return moved(effect, direction, at_least, _named(signal), examples(frame.rows, signal, direction))
+
+    return Test(f"{_named(signal)} {way} by at least {at_least:g}", read, (signal,))
+
+
+def not_grown(signal: Signal, within: float, statistic: str = "mean") -> Test:
+    """The signal did not grow beyond this ratio."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, signal)
+        if isinstance(frame, Reading):
+            return frame
+        effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
+        return too_few_blocks() if effect is None else stayed(effect, within, _named(signal, statistic))
+
+    return Test(f"{_named(signal, statistic)} did not grow by a factor of {within:g}", read, (signal,))
+
+
+def reaches(signal: Signal, level: float) -> Test:
+    """During the incident the signal was at or above a level, more than once."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = incident_with(evidence, signal)
+        if isinstance(frame, Reading):
+            return frame
+        rows = _incident(frame, signal)
+        share, highest, blocks = _at_or_above(rows, signal, level)
+        if rows["block"].nunique() < MIN_BLOCKS:
+            return too_few_blocks(rows["block"].nunique())
+        held = share >= OFTEN and blocks >= 2
+        outcome = Outcome.HELD if held else Outcome.FAILED if blocks == 0 else Outcome.INCONCLUSIVE
+        text = f"{_named(signal)} peaked at {highest:.3g}, at or above {level:g} in {share:.0%} of the incident"
+        return Reading(outcome, text, Interval(highest, highest, highest, signal.unit), None, rows["block"].nunique())
+
+    return Test(f"{_named(signal)} reached {level:g} in the incident", read, (signal,))
+
+
+def stays_below(signal: Signal, level: float, while_positive: Signal) -> Test:
+    """Whenever `while_positive` was above zero in the incident, the signal was mostly below a level."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = incident_with(evidence, signal, while_positive)
+        if isinstance(frame, Reading):
+            return frame
+        rows = _incident(frame, signal)
+        rows = rows[rows[while_positive.name] > 0]
+        if len(rows) < MIN_BLOCKS:
+            text = f"{_named(while_positive)} was above zero in only {len(rows)} readings"
+            return Reading(Outcome.FAILED if len(rows) == 0 else Outcome.INCONCLUSIVE, text)
+        below = float((rows[signal.name] < level).mean())
+        outcome = Outcome.HELD if below > 1 - OFTEN else Outcome.FAILED if below < MOSTLY else Outcome.INCONCLUSIVE
+        text = f"{_named(signal)} was below {level:g} in {below:.0%} of {len(rows)} readings with {_named(while_positive)} above 0"
+        return Reading(outcome, text, None, None, rows["block"].nunique())
+
+    return Test(f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0", read, (signal, while_positive))
+
+
+def plateaus(signal: Signal, while_positive: Signal) -> Test:
+    """Whenever `while_positive` was above zero in the incident, the signal sat at one flat cap."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = incident_with(evidence, signal, while_positive)
+        if isinstance(frame, Reading):
+            return frame
+        rows = _incident(frame, signal)
+        rows = rows[rows[while_positive.name] > 0]
+        if len(rows) < MIN_BLOCKS:
+            text = f"{_named(while_positive)} was above zero in only {len(rows)} readings"
+            return Reading(Outcome.FAILED if len(rows) == 0 else Outcome.INCONCLUSIVE, text)
+        cap = float(rows[signal.name].max())
+        near = float((rows[signal.name] >= 0.9 * cap).mean())
+        outcome = Outcome.HELD if near >= 0.6 else Outcome.FAILED if near < 0.3 else Outcome.INCONCLUSIVE
+        text = f"{_named(signal)} was within 10 % of its cap of {cap:.3g} in {near:.0%} of {len(rows)} such readings"
+        return Reading(outcome, text, None, None, rows["block"].nunique())
+
+    return Test(f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0", read, (signal, while_positive))
+
+
+def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Direction.UP) -> tuple[str, ...]:
+    """Three traces of the incident that show it most."""
+    if "trace_id" not in rows:
+        return ()
+    incident = rows[rows["period"] == INCIDENT].sort_values(signal.name, ascending=direction is Direction.DOWN)
+    return tuple(incident["trace_id"].head(3))
+
+
+def _incident(frame: Frame, signal: Signal) -> pd.DataFrame:
+    return frame.rows[(frame.rows["period"] == INCIDENT) & frame.rows[signal.name].notna()]
+
+
+def _at_or_above(rows: pd.DataFrame, signal: Signal, level: float) -> tuple[float, float, int]:
+    above = rows[signal.name] >= level
+    return float(above.mean()), float(rows[signal.name].max()), int(rows.loc[above, "block"].nunique())
+
+
+def _named(signal: Signal, statistic: str = "mean") -> str:
+    return signal.name if statistic == "mean" else f"{statistic} of {signal.name}"

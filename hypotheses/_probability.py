@@ -1,0 +1,73 @@
+"""From outcomes to probabilities, by likelihood ratios that live in a reviewable file.
+
+Each outcome multiplies a hypothesis's odds by P(outcome | claim true) / P(outcome | claim false). Causes
+compete with each other and with *none of these*, whose weight the file sets; the result sums to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp, log
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from correlator.model.findings import Outcome, Role, Verdict
+from hypotheses._judge import Judged
+
+NONE_OF_THESE = "none_of_these"
+
+
+class Ratios(BaseModel):
+    """Likelihood ratio of each outcome."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    held: float = Field(gt=0)
+    inconclusive: float = Field(gt=0)
+    untestable: float = Field(gt=0)
+    failed: float = Field(gt=0)
+
+
+class Calibration(BaseModel):
+    """Prior weights and likelihood ratios; `predictions` overrides the defaults for `hypothesis.prediction`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    version: str
+    source: str = Field(description="judgement, or the command and seed that learnt the numbers")
+    priors: Mapping[str, float] = Field(default_factory=dict)
+    necessary: Ratios
+    separating: Ratios
+    predictions: Mapping[str, Ratios] = Field(default_factory=dict)
+    share_floor: float = Field(gt=0, le=1, description="weight of a cause that accounts for nothing")
+    verdict_weight: Mapping[Verdict, float] = Field(description="weight of a verdict beyond its outcomes")
+    mechanism_weight: float = Field(gt=0, le=1)
+    no_symptom_weight: float = Field(gt=1, description="how much likelier none_of_these is without a symptom")
+
+
+def probabilities(
+    judged: Sequence[Judged], roles: Mapping[str, Role], calibration: Calibration, has_symptom: bool
+) -> dict[str, float]:
+    """Probability of each hypothesis being the root cause, `none_of_these` included; they sum to one."""
+    weights = {j.hypothesis.id: exp(_log_weight(j, roles.get(j.hypothesis.id), calibration)) for j in judged}
+    nothing = calibration.priors.get(NONE_OF_THESE, 1.0) * (1.0 if has_symptom else calibration.no_symptom_weight)
+    weights[NONE_OF_THESE] = nothing
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def _log_weight(judged: Judged, role: Role | None, calibration: Calibration) -> float:
+    name = judged.hypothesis.id
+    total = log(calibration.priors.get(name, 1.0)) + log(calibration.verdict_weight[judged.verdict])
+    for result in judged.results:
+        default = calibration.necessary if result.necessary else calibration.separating
+        ratios = calibration.predictions.get(f"{name}.{result.id}", default)
+        total += log(_ratio(ratios, result.reading.outcome))
+    if judged.share is not None:
+        total += log(min(1.0, max(calibration.share_floor, judged.share.value)))
+    if role in (Role.MECHANISM, Role.BYSTANDER):
+        total += log(calibration.mechanism_weight)
+    return total
+
+
+def _ratio(ratios: Ratios, outcome: Outcome) -> float:
+    value: float = getattr(ratios, outcome.value)
+    return value

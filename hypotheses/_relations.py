@@ -1,0 +1,197 @@
+"""Predictions that tie a cause to the symptom: dose and response, and the share accounted for."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from correlator.model.effects import TAIL, difference, rank_correlation, ratio, share_of_change
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence
+from correlator.model.findings import Outcome, Reading
+from correlator.model.names import LATENCY, Group, Signal, part_name
+from hypotheses._contract import Test
+from hypotheses._decide import spelled
+from hypotheses._frames import frame_with, too_few_blocks, untestable
+from hypotheses._predict import examples
+
+CORRELATION = 0.1
+"""Cohen's smallest correlation worth naming."""
+SPARED = 1.15
+"""A group whose latency moved less than this is spared: half (in logarithm) of the 1.3 that makes a symptom."""
+MIN_ROWS = 10
+SYMPTOM = "the symptom"
+
+
+def rises_with(effect: Signal, cause: Signal) -> Test:
+    """More of the cause, more of the effect: rank correlation over rows, its error from blocks."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, effect, cause)
+        if isinstance(frame, Reading):
+            return frame
+        rows = frame.rows[frame.rows["period"] != ""]
+        found = rank_correlation(rows, effect.name, cause.name)
+        if found is None:
+            return _constant(rows, effect, cause)
+        interval = found.interval
+        held = interval.value >= CORRELATION and found.p_above <= TAIL
+        outcome = Outcome.HELD if held else Outcome.FAILED if interval.high < CORRELATION else Outcome.INCONCLUSIVE
+        text = f"rank correlation of {effect.name} with {cause.name} {spelled(interval)}"
+        return Reading(outcome, text, interval, found.p_above, found.blocks, examples(rows, cause))
+
+    return Test(f"{effect.name} rises with {cause.name}", read, (effect, cause))
+
+
+def _constant(rows: pd.DataFrame, effect: Signal, cause: Signal) -> Reading:
+    values = rows[cause.name].dropna()
+    if len(values) >= MIN_ROWS and values.nunique() < 2:
+        return Reading(Outcome.FAILED, f"{cause.name} was {values.iloc[0]:.3g} throughout: {effect.name} cannot follow it")
+    return too_few_blocks()
+
+
+def accounts_for(*parts: Signal, at_least: float = 0.2) -> Test:
+    """These parts together make up at least this share of what the symptom added.
+
+    A symptom that is not a time (errors, throughput) is accounted for through the latency it came with,
+    unless the single part is itself a share of requests, like the symptom.
+    """
+    spelled_parts = " + ".join(part_name(p) for p in parts)
+
+    def read(evidence: Evidence) -> Reading:
+        if evidence.symptom is None:
+            reason = "no symptom beyond noise to account for"
+            return frame if isinstance(frame := frame_with(evidence, LATENCY), Reading) else untestable((), reason)
+        whole = evidence.symptom.signal if parts[0].unit == evidence.symptom.signal.unit else LATENCY
+        frame = frame_with(evidence, whole, *parts)
+        if isinstance(frame, Reading):
+            return frame
+        rows = _tail(frame.rows, whole) if evidence.symptom.statistic == "p95" else frame.rows
+        return _share(rows, parts, whole, at_least, spelled_parts)
+
+    statement = f"{spelled_parts} accounts for at least {at_least:.0%} of {SYMPTOM}"
+    return Test(statement, read, (LATENCY, *parts), measures_share=True)
+
+
+def _share(rows: pd.DataFrame, parts: tuple[Signal, ...], whole: Signal, at_least: float, spelled_parts: str) -> Reading:
+    together = rows[[p.name for p in parts]].sum(axis=1, min_count=len(parts))
+    found = share_of_change(rows, together.to_numpy(dtype=float), rows[whole.name].to_numpy(dtype=float))
+    if found is None:
+        grew = difference(rows, whole.name)
+        if grew is None:
+            return too_few_blocks()
+        return Reading(Outcome.FAILED, f"{whole.name} did not grow, so {spelled_parts} accounts for nothing of it")
+    interval = found.interval
+    held = interval.value >= at_least and found.p_above <= TAIL
+    outcome = Outcome.HELD if held else Outcome.FAILED if interval.high < at_least else Outcome.INCONCLUSIVE
+    text = f"{spelled_parts} makes up {interval.value:.0%} ({interval.low:.0%} to {interval.high:.0%}) of the change of {whole.name}"
+    slow = examples(rows.assign(together=together), Signal("together", "s", "")) if "trace_id" in rows else ()
+    return Reading(outcome, text, interval, found.p_above, found.blocks, slow)
+
+
+def _tail(rows: pd.DataFrame, whole: Signal) -> pd.DataFrame:
+    """The slowest tenth of each window: a tail can move while the mean does not."""
+    edges = rows.groupby("period")[whole.name].transform(lambda v: v.quantile(0.9))
+    return rows[rows[whole.name] >= edges]
+
+
+def spares(group: Group) -> Test:
+    """Requests of the incident that lie in the group were no slower than the baseline's of that group."""
+    signal = group.signal
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, LATENCY, signal)
+        if isinstance(frame, Reading):
+            return frame
+        edge = frame.rows.loc[frame.rows["period"] == BASELINE, signal.name].quantile(group.quantile)
+        rows = frame.rows[frame.rows[signal.name] <= edge]
+        if (rows["period"] == INCIDENT).sum() < MIN_ROWS:
+            return Reading(Outcome.UNTESTABLE, f"hardly any request of the incident has {signal.name} ≤ {edge:.3g}")
+        effect = ratio(rows, LATENCY.name, "mean", frame.weight(LATENCY))
+        if effect is None:
+            return too_few_blocks()
+        interval = effect.interval
+        outcome = Outcome.HELD if interval.high < 2 * SPARED - 1 and interval.value < SPARED else (
+            Outcome.FAILED if interval.low > SPARED else Outcome.INCONCLUSIVE)
+        text = f"latency of requests with {signal.name} ≤ {edge:.3g} {spelled(interval)}"
+        return Reading(outcome, text, interval, None, effect.blocks)
+
+    return Test(f"requests with {signal.name} below the baseline's p{group.quantile * 100:.0f} were spared", read, (LATENCY, signal))
+
+
+def precedes(cause: Signal, effect: Signal) -> Test:
+    """The cause left its baseline range no later than the effect did (to within one block)."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, cause, effect)
+        if isinstance(frame, Reading):
+            return frame
+        first = [_first_departure(frame.rows, s) for s in (cause, effect)]
+        if None in first:
+            return Reading(Outcome.INCONCLUSIVE, "one of the two never clearly left its baseline range")
+        order = list(dict.fromkeys(frame.rows.sort_values("start")["block"]))
+        lead = order.index(first[1]) - order.index(first[0])  # type: ignore[arg-type]
+        outcome = Outcome.HELD if lead >= 0 else Outcome.FAILED if lead < -1 else Outcome.INCONCLUSIVE
+        return Reading(outcome, f"{cause.name} departed {lead} blocks before {effect.name}")
+
+    return Test(f"{cause.name} moved no later than {effect.name}", read, (cause, effect))
+
+
+def _first_departure(rows: pd.DataFrame, signal: Signal) -> str | None:
+    means = rows.groupby(["period", "block"])[signal.name].mean().dropna()
+    if BASELINE not in means.index.get_level_values(0):
+        return None
+    top = means.loc[BASELINE].max()
+    in_incident = rows[rows["period"] == INCIDENT].sort_values("start")
+    for block in dict.fromkeys(in_incident["block"]):
+        if (INCIDENT, block) in means.index and means.loc[(INCIDENT, block)] > top:
+            return str(block)
+    return None
+
+
+def fades(signal: Signal) -> Test:
+    """The incident's second half is back near the baseline while its first half was not."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, signal)
+        if isinstance(frame, Reading):
+            return frame
+        rows, middle = frame.rows, _middle(frame.rows)
+        late = rows[(rows["period"] == BASELINE) | (rows["start"] >= middle)]
+        early = rows[(rows["period"] == BASELINE) | (rows["start"] < middle)]
+        first, second = (ratio(part, signal.name, "mean", frame.weight(signal)) for part in (early, late))
+        if first is None or second is None:
+            return too_few_blocks()
+        gone = second.interval.value < SPARED
+        outcome = Outcome.HELD if gone and first.interval.low > 1 else (
+            Outcome.FAILED if second.interval.low > 1 and not gone else Outcome.INCONCLUSIVE)
+        text = f"{signal.name} against the baseline: first half {spelled(first.interval)}, second half {spelled(second.interval)}"
+        return Reading(outcome, text, second.interval, None, second.blocks)
+
+    return Test(f"{signal.name} is back near its baseline in the incident's second half", read, (signal,))
+
+
+def _middle(rows: pd.DataFrame) -> float:
+    incident = rows.loc[rows["period"] == INCIDENT, "start"]
+    return float((incident.min() + incident.max()) / 2)
+
+
+def second_source_disagrees() -> Test:
+    """The symptom's signal, measured independently by traces and by metrics, moved in only one of them."""
+
+    def read(evidence: Evidence) -> Reading:
+        signal = evidence.symptom.signal if evidence.symptom else LATENCY
+        effects = []
+        for frame in (evidence.requests, evidence.series):
+            if signal.name not in frame:
+                return untestable((signal.name,), f"{signal.name} was measured by one kind of source only")
+            weight = f"n.{signal.name}"
+            effects.append(ratio(frame, signal.name, "mean", weight if weight in frame else None))
+        if effects[0] is None or effects[1] is None:
+            return too_few_blocks()
+        by_traces, by_metrics = (e.interval for e in effects)
+        both = min(by_traces.value, by_metrics.value) >= SPARED
+        apart = by_traces.low > by_metrics.high or by_metrics.low > by_traces.high
+        outcome = Outcome.FAILED if both else Outcome.HELD if apart else Outcome.INCONCLUSIVE
+        text = f"{signal.name} by traces {spelled(by_traces)}, by metrics {spelled(by_metrics)}"
+        return Reading(outcome, text, by_metrics, None, min(e.blocks for e in effects if e))
+
+    return Test("traces and metrics disagree about the symptom", read)

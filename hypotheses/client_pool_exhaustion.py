@@ -1,0 +1,39 @@
+"""Do calls wait in the client for a free connection?
+
+A pool with too few connections queues calls inside the client: the time between the client's start of a call and
+its arrival at the server grows, while the server is idle enough and never sees more calls than the pool has.
+"""
+
+from correlator.model.names import (
+    CALLS_IN_FLIGHT, CALLS_QUEUED, NETWORK, OUTBOUND, POOL_WAIT, SERVER_IN_FLIGHT, SERVER_LATENCY, Events,
+)  # fmt: skip
+from hypotheses import (
+    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, occurs, plateaus, rises_with, separating,
+    shifted,
+)  # fmt: skip
+
+HYPOTHESIS = Hypothesis(
+    id="client_pool_exhaustion",
+    claim="Calls wait inside the client for a free connection of its pool.",
+    explains=frozenset({Kind.LATENCY, Kind.ERRORS}),
+    cause=OUTBOUND,
+    predictions=(
+        necessary("wait_before_sending_grew", shifted(OUTBOUND, UP, at_least=1.5)),
+        necessary("accounts_for_it", accounts_for(NETWORK, at_least=0.2)),
+        necessary("waits_when_calls_are_open", rises_with(OUTBOUND, CALLS_IN_FLIGHT)),
+        necessary("server_never_sees_more_than_the_pool", plateaus(SERVER_IN_FLIGHT, while_positive=CALLS_QUEUED)),
+        separating("server_did_not_slow_down", not_grown(SERVER_LATENCY, within=1.4)),
+        separating("pool_wait_was_measured", shifted(POOL_WAIT, UP, at_least=1.5)),
+        separating(
+            "pool_timeouts", occurs(Events.POOL_TIMEOUT, seen_by=frozenset({"application_log"}))
+        ),
+    ),
+    rivals=("host_cpu_contention", "traffic_surge"),
+    experiment=Experiment(
+        id="pool_pressure",
+        why="Concurrency raised step by step, with and without connection reuse, shows where waiting starts.",
+        command="tollens probe pool_pressure --url http://localhost:8000 --max 64",
+        expect="wait time starts to grow exactly at the pool's size",
+    ),
+    remedy="Raise the client's connection limit (or share one client), set a pool timeout, watch connections in use.",
+)

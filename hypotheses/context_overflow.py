@@ -1,0 +1,35 @@
+"""Do requests fail because their prompt exceeds the model's context?
+
+The engine refuses a prompt whose tokens (with the answer's reserve) exceed max_model_len with HTTP 400 and
+names the limit. Growing histories cross it one conversation at a time.
+"""
+
+from correlator.model.names import CONTEXT_ERROR, ERROR, INPUT_TOKENS, Events
+from hypotheses import (
+    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, occurs, rises_with, separating, shifted_by,
+)  # fmt: skip
+
+HYPOTHESIS = Hypothesis(
+    id="context_overflow",
+    claim="Prompts exceed the model's context length and are refused.",
+    explains=frozenset({Kind.ERRORS, Kind.AVAILABILITY}),
+    cause=CONTEXT_ERROR,
+    predictions=(
+        necessary(
+            "errors_name_the_context_length",
+            occurs(Events.CONTEXT_OVERFLOW, seen_by=frozenset({"traces", "engine_log", "application_log"})),
+        ),
+        necessary("accounts_for_the_errors", accounts_for(CONTEXT_ERROR, at_least=0.2)),
+        separating("refusals_are_new", shifted_by(CONTEXT_ERROR, UP, at_least=0.02)),
+        separating("long_prompts_fail", rises_with(ERROR, INPUT_TOKENS)),
+    ),
+    rivals=("retry_storm", "model_change"),
+    experiment=Experiment(
+        id="tokenizer_boundary",
+        why="A prompt of exactly the limit and one token more settle whether length is what is refused.",
+        command="tollens probe tokenizer_boundary --url http://localhost:8000 --limit MAX_MODEL_LEN",
+        expect="limit − 1 tokens are answered, limit + 1 are refused with the same error",
+        cost=1,
+    ),
+    remedy="Trim or summarise history by tokens, not by messages; raise max_model_len if memory allows.",
+)

@@ -1,0 +1,38 @@
+"""Is the pool of KV-cache blocks full, so that requests wait for blocks or are evicted?
+
+A full pool makes the scheduler hold new requests back or preempt running ones: swapped out and back in vLLM V0,
+dropped and recomputed in V1. Fewer blocks, longer requests or more of them fill it.
+"""
+
+from correlator.model.names import (
+    KV_CACHE_CAPACITY, KV_CACHE_USAGE, KV_PRESSURE, LATENCY, PREEMPTIONS, QUEUE, DECODE, PREFILL,
+)  # fmt: skip
+from hypotheses import (
+    DOWN, UP, Experiment, Hypothesis, Kind, accounts_for, necessary, reaches, rises_with, separating, shifted,
+    shifted_by,
+)  # fmt: skip
+
+HYPOTHESIS = Hypothesis(
+    id="kv_cache_preemption",
+    claim="The KV-cache pool is full: requests wait for blocks or are evicted and done again.",
+    explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
+    cause=KV_PRESSURE,
+    predictions=(
+        necessary("pool_is_full", reaches(KV_CACHE_USAGE, 0.9)),
+        necessary("pressure_is_new", shifted_by(KV_PRESSURE, UP, at_least=0.05)),
+        necessary("dose_response", rises_with(LATENCY, KV_PRESSURE)),
+        necessary("accounts_for_it", accounts_for(QUEUE, DECODE, PREFILL, at_least=0.2)),
+        separating("pool_shrank", shifted(KV_CACHE_CAPACITY, DOWN, at_least=1.25)),
+        separating("requests_were_evicted", shifted_by(PREEMPTIONS, UP, at_least=0.02)),
+    ),
+    rivals=("traffic_surge", "scheduler_concurrency_cap"),
+    experiment=Experiment(
+        id="raise_kv_space",
+        why="One replica with more KV space (or fewer sequences) shows whether blocks are what is missing.",
+        command="vllm serve … --gpu-memory-utilization 0.95   # or --max-num-seqs lowered; watch vllm:num_preemptions_total",
+        expect="preemptions and waiting with a full pool stop on that replica, its latency returns",
+        cost=3,
+        risk=2,
+    ),
+    remedy="Give the pool more memory, shorten requests, lower max_num_seqs, or add a replica.",
+)

@@ -1,0 +1,35 @@
+"""Are shared prompt prefixes computed again instead of being found in the cache?
+
+With a shared system prompt most of each prompt is cached. Caching turned off, something unique at the head of the
+prompt (a clock, an id), or eviction makes the engine compute every token again, at the same prompt length.
+"""
+
+from correlator.model.names import CACHED_SHARE, DECODE, INPUT_TOKENS, PREFILL, PREFILL_PER_TOKEN, QUEUE
+from hypotheses import (
+    DOWN, UP, Experiment, Hypothesis, Kind, accounts_for, changed, necessary, not_grown, separating, shifted,
+    shifted_by,
+)  # fmt: skip
+
+HYPOTHESIS = Hypothesis(
+    id="prefix_cache_collapse",
+    claim="Prompt prefixes that used to be cached are computed again.",
+    explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
+    cause=PREFILL_PER_TOKEN,
+    predictions=(
+        necessary("cached_share_fell", shifted_by(CACHED_SHARE, DOWN, at_least=0.1)),
+        necessary("prefill_per_token_rose", shifted(PREFILL_PER_TOKEN, UP, at_least=1.25)),
+        necessary("prefill_accounts_for_it", accounts_for(PREFILL, QUEUE, DECODE, at_least=0.2)),
+        separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
+        separating("caching_was_turned_off", changed("engine.enable_prefix_caching", kind="prefix caching")),
+    ),
+    upstream_of=("kv_cache_preemption",),
+    rivals=("input_token_inflation", "model_change"),
+    experiment=Experiment(
+        id="prefix_reuse",
+        why="The same prompt sent twice tells a cache that is off from prefixes that differ.",
+        command="tollens probe prefix_reuse --url http://localhost:8000 --prompt prompt.txt",
+        expect="a working cache answers the second time with a far shorter time to first token",
+        cost=1,
+    ),
+    remedy="Turn prefix caching on; move what is unique (time, ids) behind the shared part of the prompt.",
+)

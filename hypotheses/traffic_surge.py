@@ -1,0 +1,40 @@
+"""Did more requests arrive than the engine can serve at the usual speed?
+
+Batching hides some extra load; beyond that, time per token and queue grow with the arrival rate. Work per request
+stays what it was: it is the number that grew.
+"""
+
+from correlator.model.names import (
+    ARRIVAL_RATE, DECODE, INPUT_TOKENS, IN_FLIGHT, LATENCY, NETWORK, OUTPUT_TOKENS, PREFILL, QUEUE,
+)  # fmt: skip
+from hypotheses import (
+    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, rises_with, separating, shifted,
+)  # fmt: skip
+
+HYPOTHESIS = Hypothesis(
+    id="traffic_surge",
+    claim="More requests arrive than the service can answer at its usual speed.",
+    explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT, Kind.ERRORS}),
+    cause=ARRIVAL_RATE,
+    predictions=(
+        necessary("arrivals_grew", shifted(ARRIVAL_RATE, UP, at_least=1.4)),
+        necessary("dose_response", rises_with(LATENCY, ARRIVAL_RATE)),
+        necessary("engine_accounts_for_it", accounts_for(QUEUE, PREFILL, DECODE, NETWORK, at_least=0.2)),
+        separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
+        separating("answers_did_not_grow", not_grown(OUTPUT_TOKENS, within=1.25)),
+        separating("slower_when_crowded", rises_with(LATENCY, IN_FLIGHT)),
+    ),
+    upstream_of=(
+        "kv_cache_preemption", "scheduler_concurrency_cap", "client_pool_exhaustion", "host_cpu_contention",
+        "retry_storm",
+    ),  # fmt: skip
+    rivals=("retry_storm", "scheduler_concurrency_cap", "kv_cache_preemption"),
+    experiment=Experiment(
+        id="replay_old_rate",
+        why="The same requests at the old rate against one replica show whether the rate alone is too much.",
+        command="# replay the incident's requests at the baseline's arrival rate against one replica taken out of rotation",
+        expect="latency returns to the baseline",
+        cost=3,
+    ),
+    remedy="Add replicas, shed or queue low-priority load at the gateway, find the tenant that sends more.",
+)
