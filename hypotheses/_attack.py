@@ -10,6 +10,7 @@ import pandas as pd
 
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind, Symptom, Window, Windows, with_windows
 from correlator.model.findings import Verdict
+from correlator.model.names import STATE
 from hypotheses._contract import Hypothesis
 from hypotheses._judge import judge_all
 
@@ -64,9 +65,9 @@ def _changed(evidence: Evidence) -> Iterator[tuple[str, Evidence]]:
 
 
 def _without_metrics(evidence: Evidence) -> Evidence:
-    states = [c for c in evidence.series.columns if c in evidence.requests and c not in ("start", "host", "period", "block")]
-    states = [c for c in states if c not in ("request_latency", "error")]
-    return replace(evidence, series=evidence.series.iloc[:0], requests=evidence.requests.drop(columns=states))
+    tied = [signal.name for signal in STATE]
+    requests = evidence.requests.drop(columns=tied, errors="ignore")
+    return replace(evidence, series=evidence.series.iloc[:0], requests=requests)
 
 
 def _resampled(evidence: Evidence, seed: int) -> Evidence:

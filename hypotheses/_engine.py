@@ -14,6 +14,9 @@ from hypotheses._judge import Judged, judge_all
 from hypotheses._probability import NONE_OF_THESE, Calibration, probabilities
 from hypotheses._scope import scope_of
 
+CONTENDERS = 6
+"""The most probable findings compete again under each variation; the others were refuted by a wide margin."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -99,10 +102,12 @@ class Engine:
         )
 
     def _attacked(self, findings: Sequence[Finding], evidence: Evidence) -> Stability:
-        top = _first_cause(findings)
+        top = findings[0].hypothesis
+        likely = {f.hypothesis for f in findings[:CONTENDERS]}
+        contenders = [h for h in self._causes() if h.id in likely]
         runs, kept, moved_by = 0, 0, []
         for name, changed in variations(evidence, self.find_symptom):
-            other = _first_cause(self._findings(judge_all(self._causes(), changed), changed))
+            other = self._findings(judge_all(contenders, changed), changed)[0].hypothesis
             runs += 1
             if other == top:
                 kept += 1
@@ -110,10 +115,6 @@ class Engine:
                 moved_by.append(f"{name}: {other}")
         shift = onset_shift(evidence.windows) / 1e9 if evidence.windows else 0.0
         return Stability(runs, kept, shift, tuple(moved_by), {top: kept / runs} if runs else {})
-
-
-def _first_cause(findings: Sequence[Finding]) -> str:
-    return findings[0].hypothesis
 
 
 def _doubted(judged: Judged) -> Judged:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence
+from correlator.model.evidence import INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import ERROR, LATENCY, Signal
 
@@ -25,19 +25,19 @@ class Frame:
 
 def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     """A frame in which every signal is present in both windows, or the reading that says what is missing."""
-    asked = {s.name for s in signals}
-    for frame in (evidence.requests, evidence.series):
-        if asked <= set(frame.columns) and all(_both(frame, name) for name in asked):
-            return Frame(_answered(frame) if LATENCY.name in asked else frame)
+    asked = [s.name for s in dict.fromkeys(signals)]
+    for frame, columns in zip((evidence.requests, evidence.series), evidence.compared, strict=True):
+        if columns.issuperset(asked):
+            return Frame(_narrow(_answered(frame) if LATENCY.name in asked else frame, asked))
     return untestable(_absent(evidence, signals))
 
 
 def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     """Like `frame_with`, but only the incident has to have the signals; series first, for states over time."""
-    asked = {s.name for s in signals}
+    asked = [s.name for s in signals]
     for frame in (evidence.series, evidence.requests):
-        if asked <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, list(asked)].dropna().empty:
-            return Frame(frame)
+        if set(asked) <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, asked].dropna().empty:
+            return Frame(_narrow(frame, asked))
     return untestable(_absent(evidence, signals))
 
 
@@ -52,9 +52,10 @@ def too_few_blocks(blocks: int = 0) -> Reading:
     return Reading(Outcome.UNTESTABLE, "too few blocks of 10 s in a window for an interval", blocks=blocks)
 
 
-def _both(frame: pd.DataFrame, name: str) -> bool:
-    periods = frame.loc[frame[name].notna(), "period"]
-    return bool((periods == BASELINE).any() and (periods == INCIDENT).any())
+def _narrow(frame: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
+    """Only the columns a prediction may look at: boolean selection of wide frames is what costs."""
+    wanted = {"trace_id", "start", "period", "block", *asked, *(f"n.{name}" for name in asked)}
+    return frame[[c for c in frame.columns if c in wanted or c.startswith("attribute.service.")]]
 
 
 def _answered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +68,6 @@ def _answered(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _absent(evidence: Evidence, signals: tuple[Signal, ...]) -> tuple[str, ...]:
     """Signals in neither frame; if each is somewhere but never together, those the finer frame lacks."""
-    def lacking(frames: tuple[pd.DataFrame, ...]) -> tuple[str, ...]:
-        return tuple(s.name for s in signals if not any(s.name in f and _both(f, s.name) for f in frames))
-
-    return lacking((evidence.requests, evidence.series)) or lacking((evidence.requests,))
+    requests, series = evidence.compared
+    nowhere = tuple(s.name for s in signals if s.name not in requests | series)
+    return nowhere or tuple(s.name for s in signals if s.name not in requests)

@@ -15,9 +15,10 @@ from hypotheses._frames import frame_with, too_few_blocks, untestable
 CHANGED_SMALLEST = 1.15
 
 
-def occurs(*events: str, seen_by: frozenset[str]) -> Test:
-    """One of these events happened in the incident or between the windows, more often than in the baseline.
+def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
+    """One of these events happened in the incident or between the windows.
 
+    `often`: more often than in the baseline; a start or a deploy counts by itself (`often=False`).
     `seen_by` are the kinds of source (Coverage.watched) that would have shown it; without any of them the
     absence of the event means nothing.
     """
@@ -27,7 +28,7 @@ def occurs(*events: str, seen_by: frozenset[str]) -> Test:
     def read(evidence: Evidence) -> Reading:
         during = _from_baseline_end(evidence, names)
         before = evidence.during(BASELINE, names)
-        if len(during) > len(before):
+        if len(during) > (len(before) if often else 0):
             traces = tuple(dict.fromkeys(e.trace_id for e in during if e.trace_id))[:3]
             return Reading(Outcome.HELD, f"{text}: {len(during)} since the baseline, {len(before)} in it", trace_ids=traces)
         if not seen_by & evidence.coverage.watched:

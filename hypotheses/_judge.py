@@ -55,15 +55,14 @@ def _judged(hypothesis: Hypothesis, results: tuple[PredictionResult, ...], evide
     results = (*_implicit(hypothesis, evidence), *results)
     verdict, reason = _verdict(results)
     missing = tuple(dict.fromkeys(m for r in results for m in r.reading.missing))
-    share = next(
-        (r.reading.effect for p, r in _paired(hypothesis, results) if p.test.measures_share and r.reading.effect), None
-    )
+    share = None if verdict is Verdict.REFUTED else _share(hypothesis, results)
     return Judged(hypothesis, results, verdict, share, missing, reason)
 
 
-def _paired(hypothesis: Hypothesis, results: tuple[PredictionResult, ...]):  # type: ignore[no-untyped-def]
-    by_id = {r.id: r for r in results}
-    return [(p, by_id[p.id]) for p in hypothesis.predictions]
+def _share(hypothesis: Hypothesis, results: tuple[PredictionResult, ...]) -> Interval | None:
+    """The effect of the prediction that measures the share of the symptom, if it could be read."""
+    measuring = {p.id for p in hypothesis.predictions if p.test.measures_share}
+    return next((r.reading.effect for r in results if r.id in measuring and r.reading.effect), None)
 
 
 def _implicit(hypothesis: Hypothesis, evidence: Evidence) -> tuple[PredictionResult, ...]:

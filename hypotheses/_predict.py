@@ -126,8 +126,9 @@ def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Directio
     """Three traces of the incident that show it most."""
     if "trace_id" not in rows:
         return ()
-    incident = rows[rows["period"] == INCIDENT].sort_values(signal.name, ascending=direction is Direction.DOWN)
-    return tuple(incident["trace_id"].head(3))
+    values = rows.loc[rows["period"] == INCIDENT, signal.name]
+    chosen = values.nlargest(3) if direction is Direction.UP else values.nsmallest(3)
+    return tuple(rows.loc[chosen.index, "trace_id"])
 
 
 def _incident(frame: Frame, signal: Signal) -> pd.DataFrame:

@@ -17,7 +17,7 @@ HYPOTHESIS = Hypothesis(
             "it_started",
             occurs(
                 Events.ENGINE_START, Events.ENGINE_READY, Events.CUDA_GRAPH_CAPTURE,
-                seen_by=frozenset({"engine_log", "engine_metrics", "traces"}),
+                seen_by=frozenset({"engine_log", "engine_metrics", "traces"}), often=False,
             ),
         ),
         necessary("it_fades", fades(LATENCY)),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median_low
 
@@ -22,23 +23,24 @@ def read_all(
     """Sources with a year as they are met, then the others with the median time of the first."""
     copies, times = Copies(), list[int]()
     waiting: list[tuple[Found, Reader]] = []
-    for found in walk(paths):
-        reader = found if isinstance(found, Problem) else choose(found)
-        if isinstance(found, Problem) or isinstance(reader, Problem):
-            yield reader  # type: ignore[misc]
-        elif reader.needs_year:
-            waiting.append((found, reader))
-        else:
+    with ExitStack() as spools:
+        for found in walk(paths, spools):
+            reader = found if isinstance(found, Problem) else choose(found)
+            if isinstance(found, Problem) or isinstance(reader, Problem):
+                yield reader  # type: ignore[misc]
+            elif reader.needs_year:
+                waiting.append((found, reader))
+            else:
+                progress(found.source.name)
+                for item in _bounded(_read(found, reader, options, copies)):
+                    if isinstance(item, Batch) and len(times) < MAX_TIMES:
+                        times.extend(filter(None, [first_time(item)]))
+                    yield item
+        if times and options.near_unix_nano is None:
+            options = replace(options, near_unix_nano=median_low(times))
+        for found, reader in waiting:
             progress(found.source.name)
-            for item in _bounded(_read(found, reader, options, copies)):
-                if isinstance(item, Batch) and len(times) < MAX_TIMES:
-                    times.extend(filter(None, [first_time(item)]))
-                yield item
-    if times and options.near_unix_nano is None:
-        options = replace(options, near_unix_nano=median_low(times))
-    for found, reader in waiting:
-        progress(found.source.name)
-        yield from _bounded(_read(found, reader, options, copies))
+            yield from _bounded(_read(found, reader, options, copies))
 
 
 def choose(found: Found) -> Reader | Problem:

@@ -106,22 +106,15 @@ def _list(convert: _Convert) -> _Convert:
     def convert_list(value: Any, losses: Losses) -> list[Any]:
         if type(value) is not list:
             raise Unfit("expected an array")
+        out: list[Any] = []
         try:
-            return [convert(item, losses) for item in value]
-        except Unfit:
-            return _find(convert, value, losses)
+            for item in value:
+                out.append(convert(item, losses))
+        except Unfit as unfit:
+            raise unfit.inside(f"[{len(out)}]") from None
+        return out
 
     return convert_list
-
-
-def _find(convert: _Convert, value: list[Any], losses: Losses) -> list[Any]:
-    """Convert once more, to say at which index it fails."""
-    for index, item in enumerate(value):
-        try:
-            convert(item, losses)
-        except Unfit as unfit:
-            raise unfit.inside(f"[{index}]") from None
-    return []
 
 
 def _records(convert: _Convert) -> _Convert:

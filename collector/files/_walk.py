@@ -8,7 +8,9 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import zstandard
@@ -79,6 +81,7 @@ class _Decompressed(io.RawIOBase):
 
     def _end(self, reason: str) -> bool:
         self._fault(f"{reason}; what came before is used")
+        self._raw.close()
         self._raw, self._engine = io.BytesIO(), None
         return False
 
@@ -98,7 +101,7 @@ def _decompressed(raw: BinaryIO, fault: Callable[[str], None]) -> BinaryIO:
     return raw if engine is None else io.BufferedReader(_Decompressed(raw, engine, fault), HEAD)
 
 
-def found(name: str, open_raw: Callable[[], BinaryIO], modified_unix_nano: int | None) -> Found:
+def found(name: str, path: Path, modified_unix_nano: int | None) -> Found:
     """A source with its head read. Raises OSError where the file cannot be opened."""
     faults: list[str] = []
 
@@ -107,64 +110,67 @@ def found(name: str, open_raw: Callable[[], BinaryIO], modified_unix_nano: int |
             faults.append(reason)
 
     def open_source() -> BinaryIO:
-        return _decompressed(open_raw(), fault)
+        return _decompressed(path.open("rb"), fault)
 
     with open_source() as stream:
         head = stream.read(HEAD)
     return Found(Source(name, head, open_source, modified_unix_nano), faults)
 
 
-def walk(paths: Sequence[str]) -> Iterator[Found | Problem]:
-    """Every file under `paths`, each once, folders in sorted order; `-` is standard input."""
-    seen: set[tuple[int, int]] = set()
+def walk(paths: Sequence[str], spools: ExitStack) -> Iterator[Found | Problem]:
+    """Every file under `paths`, each once, folders in sorted order; `-` is standard input.
+
+    Standard input and pipes are copied to temporary files that live as long as `spools`.
+    """
+    walk = _Walk(spools)
     for path in paths:
         if path == "-":
-            yield _spooled("-", sys.stdin.buffer)
+            yield _spooled("-", sys.stdin.buffer, spools)
         else:
-            yield from _guarded(path, seen)
+            yield from _guarded(path, walk)
 
 
-def _guarded(path: str, seen: set[tuple[int, int]]) -> Iterator[Found | Problem]:
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    spools: ExitStack
+    seen: set[tuple[int, int]] = field(default_factory=set)
+
+
+def _guarded(path: str, walk: _Walk) -> Iterator[Found | Problem]:
     try:
-        yield from _path(path, seen)
+        yield from _path(path, walk)
     except OSError as error:
         yield Problem(path, f"cannot be read ({error.strerror or error})", kind="unreadable")
 
 
-def _path(path: str, seen: set[tuple[int, int]]) -> Iterator[Found | Problem]:
+def _path(path: str, walk: _Walk) -> Iterator[Found | Problem]:
     status = os.stat(path)
     identity = (status.st_dev, status.st_ino)
-    if identity in seen:
+    if identity in walk.seen:
         yield Problem(path, "is reached twice and read once", kind="duplicate")
         return
-    seen.add(identity)
+    walk.seen.add(identity)
     if stat.S_ISDIR(status.st_mode):
-        yield from _folder(path, seen)
+        yield from _folder(path, walk)
     elif stat.S_ISFIFO(status.st_mode):
         with open(path, "rb") as stream:
-            yield _spooled(path, stream)
+            yield _spooled(path, stream, walk.spools)
     elif stat.S_ISREG(status.st_mode):
-        yield found(path, lambda: open(path, "rb"), status.st_mtime_ns)
+        yield found(path, Path(path), status.st_mtime_ns)
     else:
         yield Problem(path, "is neither a file nor a folder", kind="unreadable")
 
 
-def _folder(path: str, seen: set[tuple[int, int]]) -> Iterator[Found | Problem]:
+def _folder(path: str, walk: _Walk) -> Iterator[Found | Problem]:
     names = sorted(os.listdir(path))
     if not names:
         yield Problem(path, "folder is empty", kind="unreadable")
     for name in names:
-        yield from _guarded(os.path.join(path, name), seen)
+        yield from _guarded(os.path.join(path, name), walk)
 
 
-def _spooled(name: str, stream: BinaryIO) -> Found:
-    spool = tempfile.TemporaryFile()
+def _spooled(name: str, stream: BinaryIO, spools: ExitStack) -> Found:
+    spool = spools.enter_context(tempfile.NamedTemporaryFile(prefix="tollens-"))
     shutil.copyfileobj(stream, spool)
     spool.flush()
-
-    def reopened() -> BinaryIO:
-        copy = os.fdopen(os.dup(spool.fileno()), "rb")
-        copy.seek(0)
-        return copy
-
-    return found(name, reopened, None)
+    return found(name, Path(spool.name), None)

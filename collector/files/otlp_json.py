@@ -77,7 +77,7 @@ def _opened(line: bytes) -> int:
 
 def _document(text: bytes, line: int, screen: Screen) -> Iterator[Batch | Problem]:
     try:
-        value = json.loads(text)
+        value = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
         where = f"{error.msg} at column {error.colno}"
         yield Problem(screen.source, f"not valid JSON: {where}", line=line + error.lineno - 1)

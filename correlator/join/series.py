@@ -102,14 +102,10 @@ def _kv_pressure(wide: pd.DataFrame) -> pd.Series:
 
 
 def _latencies(wide: pd.DataFrame) -> pd.DataFrame:
-    """Request latency from the outermost place that measured it; else Little's law from the engine's log."""
+    """Request latency from the outermost place that measured it."""
     for inner in (n.CLIENT_LATENCY.name, n.SERVER_LATENCY.name):
         if n.LATENCY.name not in wide and inner in wide:
             wide = wide.assign(**{n.LATENCY.name: wide[inner], f"n.{n.LATENCY.name}": wide.get(f"n.{inner}")})
-    if n.LATENCY.name not in wide and {n.RUNNING.name, "completion_rate"} <= set(wide):
-        inside = wide[n.RUNNING.name] + wide.get(n.WAITING.name, 0.0)
-        rate = wide["completion_rate"].where(lambda r: r > 0)
-        wide = wide.assign(**{n.LATENCY.name: inside / rate, f"n.{n.LATENCY.name}": rate})
     return wide
 
 
@@ -133,9 +129,9 @@ def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
         out[n.REMAINDER.name] = (wide[n.LATENCY.name] - parts).clip(lower=0)
     if {n.INPUT_TOKENS.name, n.PREFILL.name} <= has:
         out[n.PREFILL_PER_TOKEN.name] = wide[n.PREFILL.name] / wide[n.INPUT_TOKENS.name].where(lambda t: t > 0)
-    host = [n.NETWORK.name, n.REMAINDER.name]
-    if set(host) <= set(out):
-        out[n.HOST_SIDE.name] = out[n.NETWORK.name] + out[n.REMAINDER.name]
+    if n.NETWORK.name in out and len(engine) == 3:
+        unattributed = (wide[n.SERVER_LATENCY.name] - sum(wide[c] for c in engine)).clip(lower=0)
+        out[n.HOST_SIDE.name] = out[n.NETWORK.name] + unattributed
     weight = wide.get(f"n.{n.SERVER_LATENCY.name}", wide.get(f"n.{n.LATENCY.name}"))
     return wide.assign(**out, **({f"n.{k}": weight for k in out} if weight is not None else {}))
 

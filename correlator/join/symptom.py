@@ -14,7 +14,7 @@ import pandas as pd
 
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
-from correlator.model.evidence import Evidence, Interval, Kind, Symptom
+from correlator.model.evidence import INCIDENT, Evidence, Interval, Kind, Symptom
 
 LATENCY_RATIO = 1.3
 """Two healthy neighbouring windows of 70 s on a shared machine differed by up to 23 % in mean latency."""
@@ -81,10 +81,12 @@ def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tup
 
 def source(evidence: Evidence, signal: n.Signal) -> tuple[pd.DataFrame | None, str | None]:
     """The finest frame that has the signal in both windows, and its weight column if it has one."""
-    for frame in (_worth(evidence.requests, signal), evidence.series):
-        if signal.name in frame and frame.loc[frame[signal.name].notna(), "period"].nunique() >= 2:
-            weight = f"n.{signal.name}"
-            return frame, weight if weight in frame and frame[weight].notna().any() else None
+    requests, series = evidence.compared
+    if signal.name in requests:
+        return _worth(evidence.requests, signal), None
+    if signal.name in series:
+        weight = f"n.{signal.name}"
+        return evidence.series, weight if weight in series else None
     return None, None
 
 
@@ -104,9 +106,15 @@ def _severity(candidate: Candidate, interval: Interval) -> float:
 
 
 def _demand_held(evidence: Evidence) -> bool:
-    """Throughput that fell because fewer requests came is not a symptom."""
-    frame, weight = source(evidence, n.ARRIVAL_RATE)
-    arrivals = ratio(frame, n.ARRIVAL_RATE.name, "mean", weight) if frame is not None else None
+    """Throughput that fell because fewer requests came is not a symptom: arrivals held, or some waited."""
+    waiting = evidence.series.get(n.WAITING.name)
+    if waiting is not None:
+        queued = waiting[evidence.series["period"] == INCIDENT].dropna() > 0
+        if queued.mean() >= 0.5:
+            return True
+    if n.ARRIVAL_RATE.name not in evidence.requests:
+        return False
+    arrivals = ratio(evidence.series, n.ARRIVAL_RATE.name)
     return arrivals is not None and arrivals.interval.value >= 0.9
 
 

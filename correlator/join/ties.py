@@ -15,20 +15,13 @@ from correlator.join.series import BUCKET_NS
 from correlator.model import names as n
 from correlator.model.evidence import BLOCK_NS, Event
 
-STATE = (
-    n.RUNNING, n.WAITING, n.SWAPPED, n.PREEMPTIONS, n.KV_CACHE_USAGE, n.KV_PRESSURE, n.KV_CACHE_CAPACITY, n.HOST_CPU,
-    n.CPU_THROTTLED, n.POOL_USED, n.POOL_MAX, n.CACHED_SHARE, n.ARRIVAL_RATE, n.GENERATION_THROUGHPUT,
-    n.PROMPT_THROUGHPUT,
-)  # fmt: skip
-
-
 def tie(requests: pd.DataFrame, series: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Requests with state columns added, and the signals that were sampled too rarely to be tied."""
     if requests.empty or series.empty:
         return requests, ()
     columns: dict[str, np.ndarray] = {}
     sparse = []
-    for signal in STATE:
+    for signal in n.STATE:
         if signal.name not in series or signal.name in requests:
             continue
         if interval(series, signal.name) > BLOCK_NS / 1e9 + 1:

@@ -41,6 +41,12 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
     return with_windows(evidence, fallback)
 
 
+def extent(evidence: Evidence) -> Window | None:
+    """From the first activity to the last."""
+    active = _activity(evidence)
+    return Window(int(active[0]), int(active[-1]) + 1) if len(active) else None
+
+
 def trimmed(windows: Windows, evidence: Evidence) -> Windows:
     """Windows without the idle stretches at their ends (a restart between them is in neither)."""
     active = _activity(evidence)

@@ -19,6 +19,7 @@ from scipy.special import stdtr, stdtrit
 from correlator.model.evidence import BASELINE, INCIDENT, Interval
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 DRAWS = 400
 """Bootstrap draws: the standard error of a standard error from 400 draws is 3.5 %."""
@@ -26,6 +27,7 @@ MIN_BLOCKS = 3
 """Fewer blocks in a window give no usable variance between blocks."""
 TAIL = 0.05
 """One-sided error on each side of an interval."""
+QUANTILES = {"p10": 0.1, "median": 0.5, "p95": 0.95}
 FLOOR = 1e-9
 """Added before logarithms, so that a part that was exactly zero has a (huge) ratio instead of none."""
 
@@ -59,19 +61,17 @@ def share_of_change(frame: pd.DataFrame, part: Floats, total: Floats) -> Effect 
     Both means are drawn from the same blocks, so noise they share cancels. None without enough blocks or
     when `total` did not grow.
     """
-    table = frame[["period", "block"]].assign(part=part, total=total).dropna()
-    draws: dict[str, Floats] = {}
-    points: dict[str, Floats] = {}
-    blocks = []
+    known = ~(np.isnan(part) | np.isnan(total))
+    codes = _codes(frame)
+    draws, points, blocks = {}, {}, []
     for side in (BASELINE, INCIDENT):
-        sums = table[table["period"] == side].groupby("block")[["part", "total"]].agg(["sum", "count"])
-        if len(sums) < MIN_BLOCKS:
+        rows = known & (frame["period"] == side).to_numpy()
+        value = _sums(codes[rows], part[rows], total[rows])
+        if len(value) < MIN_BLOCKS:
             return None
-        value = sums.to_numpy(dtype=float)
-        weights = _multinomial(len(value))
-        drawn = weights @ value
-        draws[side] = drawn[:, [0, 2]] / np.maximum(drawn[:, [1, 3]], 1)
-        points[side] = value[:, [0, 2]].sum(axis=0) / value[:, [1, 3]].sum(axis=0)
+        drawn = _multinomial(len(value)) @ value
+        draws[side] = drawn[:, 1:] / np.maximum(drawn[:, :1], 1)
+        points[side] = value[:, 1:].sum(axis=0) / value[:, 0].sum()
         blocks.append(len(value))
     change = points[INCIDENT] - points[BASELINE]
     if change[1] <= 0:
@@ -96,19 +96,21 @@ def rank_correlation(frame: pd.DataFrame, effect: str, cause: str) -> Effect | N
 
     None when a column does not vary or there are too few blocks.
     """
-    table = frame[["block", effect, cause]].dropna()
-    codes, uniques = pd.factorize(table["block"])
-    if len(uniques) < 2 * MIN_BLOCKS or table[effect].nunique() < 3 or table[cause].nunique() < 2:
+    values = frame[[effect, cause]].to_numpy(dtype=float)
+    known = ~np.isnan(values).any(axis=1)
+    values = values[known]
+    if len(values) < 2 * MIN_BLOCKS or any(len(np.unique(column)) < 2 for column in values.T):
         return None
-    ranks = table[[effect, cause]].rank().to_numpy(dtype=float)
+    ranks = np.stack([_ranked(column) for column in values.T], axis=1)
     ranks = (ranks - ranks.mean(axis=0)) / len(ranks)
-    products = np.column_stack(
-        [np.ones(len(ranks)), ranks, ranks[:, 0] ** 2, ranks[:, 1] ** 2, ranks[:, 0] * ranks[:, 1]]
-    )
-    sums = np.stack([np.bincount(codes, p, len(uniques)) for p in products.T], axis=1)
+    sums = _sums(_codes(frame)[known], *ranks.T, ranks[:, 0] ** 2, ranks[:, 1] ** 2, ranks[:, 0] * ranks[:, 1])
+    blocks = len(sums)
+    if blocks < 2 * MIN_BLOCKS:
+        return None
     point = _pearson(sums.sum(axis=0, keepdims=True))[0]
-    drawn = _pearson(_multinomial(len(uniques)) @ sums)
-    return _interval(float(np.arctanh(point)), float(np.arctanh(drawn).std()), len(uniques) - 2, np.tanh, "1", len(uniques))
+    drawn = _pearson(_multinomial(blocks) @ sums)
+    error = float(np.arctanh(drawn).std())
+    return _interval(float(np.arctanh(point)), error, blocks - 2, np.tanh, "1", blocks)
 
 
 def _pearson(sums: Floats) -> Floats:
@@ -125,27 +127,64 @@ class _Side:
 
 
 def _sides(frame: pd.DataFrame, column: str, statistic: str, weight: str | None) -> tuple[_Side, _Side] | None:
+    values = frame[column].to_numpy(dtype=float)
+    mass = np.nan_to_num(frame[weight].to_numpy(dtype=float)) if weight else np.ones(len(values))
+    known = ~np.isnan(values) & (mass > 0)
+    codes = _codes(frame)
     sides = []
     for period in (BASELINE, INCIDENT):
-        side = _side(frame[frame["period"] == period], column, statistic, weight)
+        rows = known & (frame["period"] == period).to_numpy()
+        side = _side(codes[rows], values[rows], mass[rows], statistic)
         if len(side.sums) < MIN_BLOCKS:
             return None
         sides.append(side)
     return sides[0], sides[1]
 
 
-def _side(rows: pd.DataFrame, column: str, statistic: str, weight: str | None) -> _Side:
-    rows = rows[rows[column].notna()]
-    value = rows[column].astype(float)
-    mass = rows[weight].fillna(0.0).astype(float) if weight else pd.Series(1.0, index=rows.index)
-    by = rows["block"]
-    counts = mass.groupby(by).sum()
+def _side(codes: Codes, values: Floats, mass: Floats, statistic: str) -> _Side:
+    """Per block: the statistic times the block's mass, and the mass."""
+    sums = _sums(codes, mass, values * mass)
     if statistic == "mean":
-        sums = (value * mass).groupby(by).sum()
-    else:
-        sums = value.groupby(by).quantile({"median": 0.5, "p95": 0.95, "p10": 0.1}[statistic]) * counts
-    kept = counts > 0
-    return _Side(sums[kept].to_numpy(dtype=float), counts[kept].to_numpy(dtype=float))
+        return _Side(sums[:, 2], sums[:, 1])
+    quantiles = _quantiles(codes, values, QUANTILES[statistic])
+    return _Side(quantiles * sums[:, 1], sums[:, 1])
+
+
+def _codes(frame: pd.DataFrame) -> Codes:
+    block = frame["block"]
+    if isinstance(block.dtype, pd.CategoricalDtype):
+        return block.cat.codes.to_numpy(dtype=np.int64)
+    return pd.factorize(block)[0].astype(np.int64)
+
+
+def _sums(codes: Codes, *columns: Floats) -> Floats:
+    """One row a block that occurs: number of rows, then the sum of each column."""
+    if not len(codes):
+        return np.empty((0, 1 + len(columns)))
+    count = np.bincount(codes).astype(float)
+    table = np.stack([count, *(np.bincount(codes, column) for column in columns)], axis=1)
+    return table[count > 0]
+
+
+def _quantiles(codes: Codes, values: Floats, q: float) -> Floats:
+    """The q-quantile of each block (linear interpolation), in order of code."""
+    if not len(codes):
+        return np.empty(0)
+    ordered = values[np.lexsort((values, codes))]
+    counts = np.bincount(codes)
+    counts = counts[counts > 0]
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    at = first + q * (counts - 1)
+    low = np.floor(at).astype(np.int64)
+    high = np.minimum(low + 1, first + counts - 1)
+    return np.asarray(ordered[low] + (at - low) * (ordered[high] - ordered[low]))
+
+
+def _ranked(column: Floats) -> Floats:
+    """Ranks from 1, ties sharing their mean rank."""
+    _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+    upper = np.cumsum(counts)
+    return np.asarray((upper - (counts - 1) / 2)[inverse], dtype=float)
 
 
 def _compare(
@@ -173,9 +212,8 @@ def _compare(
 def _interval(
     point: float, error: float, freedom: float, back: Callable[[float], float], unit: str, blocks: int
 ) -> Effect:
-    error = max(error, 1e-9)
     reach = float(stdtrit(freedom, 1 - TAIL)) * error
-    p_above = float(stdtr(freedom, -point / error))
+    p_above = float(stdtr(freedom, -point / max(error, 1e-12)))
     interval = Interval(float(back(point)), float(back(point - reach)), float(back(point + reach)), unit)
     return Effect(interval, p_above=p_above, p_below=1.0 - p_above, blocks=blocks)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
 from correlator.model.names import Signal
@@ -128,6 +130,11 @@ class Evidence:
     windows: Windows | None = None
     symptom: Symptom | None = None
 
+    @cached_property
+    def compared(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Columns of `requests` and of `series` that have values in both windows."""
+        return _compared(self.requests), _compared(self.series)
+
     def without(self, signals: frozenset[str]) -> Evidence:
         """The same evidence as if these signals had never been measured."""
         drop = list(signals)
@@ -145,6 +152,14 @@ class Evidence:
         return tuple(e for e in self.events if e.name in names and window.start <= e.unix_nano < window.end)
 
 
+def _compared(frame: pd.DataFrame) -> frozenset[str]:
+    if frame.empty or "period" not in frame:
+        return frozenset()
+    known = frame.notna().to_numpy()
+    sides = [known[(frame["period"] == period).to_numpy()].any(axis=0) for period in (BASELINE, INCIDENT)]
+    return frozenset(frame.columns[sides[0] & sides[1]])
+
+
 def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
     """Mark every row with its period; rows outside both windows get ""."""
     return replace(
@@ -157,8 +172,11 @@ def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
 
 
 def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
-    period = pd.Series("", index=frame.index, dtype=object)
-    for name, window in ((BASELINE, windows.baseline), (INCIDENT, windows.incident)):
-        period[(frame["start"] >= window.start) & (frame["start"] < window.end)] = name
+    start = frame["start"].to_numpy(dtype=np.int64)
+    code = np.zeros(len(frame), dtype=np.int8)
+    for i, window in enumerate((windows.baseline, windows.incident), 1):
+        code[(start >= window.start) & (start < window.end)] = i
     block = frame["host"].astype(str) + "@" + (frame["start"] // BLOCK_NS).astype(str)
-    return frame.assign(period=period, block=block)
+    return frame.assign(
+        period=pd.Categorical.from_codes(code, categories=["", BASELINE, INCIDENT]), block=pd.Categorical(block)
+    )

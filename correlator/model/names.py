@@ -92,6 +92,11 @@ REMAINDER = Signal("ledger.remainder", "s", "not attributed")
 LEDGER: tuple[Signal, ...] = (
     GATEWAY, RETRY, POOL_WAIT, RETRIEVAL, RERANK, QUEUE, PREFILL, PREEMPTION, DECODE, NETWORK, REMAINDER,
 )  # fmt: skip
+STATE: tuple[Signal, ...] = (
+    RUNNING, WAITING, SWAPPED, PREEMPTIONS, KV_CACHE_USAGE, KV_PRESSURE, KV_CACHE_CAPACITY, HOST_CPU, CPU_THROTTLED,
+    POOL_USED, POOL_MAX, CACHED_SHARE, ARRIVAL_RATE, GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
+)  # fmt: skip
+"""The state of the system: measured over time, tied to requests by overlapping time."""
 SIGNALS: dict[str, Signal] = {s.name: s for s in tuple(globals().values()) if isinstance(s, Signal)}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import chdb
 import pandas as pd
+import pyarrow as pa
 from chdb.state.sqlitelike import Connection as Handle
 
 from correlator.store.parameters import literal
@@ -48,10 +49,10 @@ class Engine:
         """The rows `sql` answers; `{name:Type}` in it is bound to `parameters[name]`."""
         bound = {name: literal(value) for name, value in parameters.items()}
         try:
-            frame: pd.DataFrame = self.handle().query(sql, "DataFrame", params=bound)
-        except chdb.ChdbError as error:
+            answer = self.handle().query(sql, "ArrowStream", params=bound).bytes()
+            return _frame(answer) if answer else pd.DataFrame()
+        except (chdb.ChdbError, pa.ArrowException, UnicodeDecodeError) as error:
             raise StoreError(str(error)) from None
-        return frame
 
     def insert(self, sql: str, content: bytes) -> None:
         """Run the INSERT `sql` on `content`, in the format Protobuf. All of it is inserted, or nothing."""
@@ -78,3 +79,17 @@ class Engine:
         with self._lock:
             self._handles.append(handle)
         return handle
+
+
+def _frame(answer: bytes) -> pd.DataFrame:
+    """An Arrow stream as pandas: maps are dicts, times naive UTC.
+
+    chDB's own way to a DataFrame is not used: it hangs on columns of arrays of maps.
+    """
+    table = pa.ipc.open_stream(answer).read_all()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            naive = table.column(place).cast(pa.timestamp(field.type.unit))
+            table = table.set_column(place, field.name, naive)
+    frame: pd.DataFrame = table.to_pandas(maps_as_pydicts="lossy")
+    return frame

@@ -151,14 +151,16 @@ def undecided() -> Finding:
 
 
 def refuted(name: str, statement: str, reason: str, effect: Interval | None) -> Finding:
-    """Killed by one necessary prediction."""
+    """Killed by one necessary prediction; another failed that need not hold."""
     return Finding(
         hypothesis=name,
         claim=f"Is it {name.replace('_', ' ')}?",
         verdict=Verdict.REFUTED,
         probability=0.001,
         predictions=(
-            prediction("elsewhere", "Something else that held.", Outcome.HELD, "It held."),
+            prediction(
+                "aside", "A sign that is not necessary.", Outcome.FAILED, "It was not seen.", necessary=False
+            ),
             prediction("killer", statement, Outcome.FAILED, reason, effect),
         ),
     )

@@ -91,11 +91,11 @@ def test_the_symptom_is_told_with_its_numbers() -> None:
 
 
 def test_every_refuted_cause_has_what_killed_it() -> None:
-    """The failed necessary prediction is told with its numbers, the one that held is not."""
+    """The failed necessary prediction is told with its numbers, one that need not hold is not."""
     text = flat(shown(sample.incident()))
     assert "Expected: The retrieval part of the ledger grew. Seen: Retrieval took 12 ms before" in text
     assert "[effect ×0.94 (0.82 to 1.06), 14 blocks, q = 0.008]" in text
-    assert "Something else that held" not in text
+    assert "A sign that is not necessary" not in text
 
 
 def test_nothing_found_says_what_it_rests_on() -> None:

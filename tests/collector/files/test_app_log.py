@@ -126,6 +126,12 @@ def test_the_usual_keys_are_read_and_used_up(record: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.parametrize("ts", [1796009678.25, 1796009678250.0, "1796009678.25", 1796009678250000.0])
+def test_fractions_of_a_numeric_time_are_kept(ts: object) -> None:
+    """Seconds, milliseconds and microseconds with a fraction lose nothing a float can hold."""
+    assert AT + 250_000_000 == one({"ts": ts, "msg": "m"}).time_unix_nano
+
+
 @pytest.mark.parametrize(
     "ids",
     [
@@ -229,7 +235,7 @@ def test_happenings_are_marked_on_the_record_itself(message: str, event: str) ->
     [
         '{"resourceLogs":[]}\n',
         '{"resourceSpans":[{"time":"2026-11-30T03:34:38Z","msg":"x"}]}\n',
-        '{\n "baseline": [1796009929.5, 1796010004.6],\n "id": "x",\n "at": "2026-11-30T03:34:38Z",\n "z": 1\n}\n',
+        '{\n "baseline": [1796009929.5, 1796010004.6],\n "at": "2026-11-30T03:34:38Z",\n "z": 1\n}\n',
         '{"baseline": [1796009929.5], "id": "x"}\n',
         "timestamp,index,power\n2026/11/30 03:34:38.123, 0, 75.3\n2026/11/30 03:34:39.123, 0, 75.3\n",
         "0,2026-11-30 03:34:38,1\n0,2026-11-30 03:34:39,1\n",

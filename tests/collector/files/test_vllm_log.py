@@ -1,9 +1,6 @@
-"""vLLM's log in every form people have it."""
+"""vLLM's log: its figures, its requests, whose file it is, and that everything is bounded."""
 
-import gzip
 import re
-import textwrap
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,35 +8,18 @@ from hypothesis import strategies as st
 
 from collector.files import vllm_log
 from tests.collector.files.log_reading import attributes, nano, read_log, source
-
-CAPTURES = Path(__file__).parents[2] / "data" / "captures"
-HEAD = "INFO 11-30 03:38:47 [loggers.py:335] "
-STATS = (
-    "Engine 001: Avg prompt throughput: 93.4 tokens/s, Avg generation throughput: 4.1 tokens/s, "
-    "Running: 12 reqs, Waiting: 3 reqs, GPU KV cache usage: 98.1%, Prefix cache hit rate: 45.0%"
+from tests.collector.files.vllm_lines import (
+    BAD,
+    CAPTURES,
+    GAUGES,
+    HEAD,
+    LINE,
+    OK,
+    STATS,
+    TRACE,
+    capture,
+    gauges,
 )
-LINE = HEAD + STATS
-GAUGES = {
-    "vllm.log.prompt_throughput": 93.4,
-    "vllm.log.generation_throughput": 4.1,
-    "vllm.log.running_requests": 12.0,
-    "vllm.log.waiting_requests": 3.0,
-    "vllm.log.kv_cache_usage": 0.981,
-    "vllm.log.prefix_cache_hit_rate": 0.45,
-}
-OK = 'INFO:     127.0.0.1:37566 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
-BAD = 'INFO:     127.0.0.1:37566 - "POST /v1/completions HTTP/1.1" 400 Bad Request'
-
-
-def gauges(text: str | bytes) -> dict[str, float]:
-    return {p.name: p.value for p in read_log(vllm_log, text).points if not p.start_unix_nano}
-
-
-def capture(name: str) -> str:
-    return gzip.decompress((CAPTURES / name / "vllm.log.gz").read_bytes()).decode()
-
-
-# ---- recorded logs
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.iterdir() if path.is_dir()))
@@ -86,15 +66,13 @@ def test_settings_are_typed_and_only_what_was_said() -> None:
     assert expected == facts
 
 
-# ---- stats lines
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         (
-            "Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 105 reqs, "
-            "Swapped: 2 reqs, Pending: 1637 reqs, GPU KV cache usage: 98.3%, CPU KV cache usage: 70.4%.",
+            "Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.0 tokens/s, "
+            "Running: 105 reqs, Swapped: 2 reqs, Pending: 1637 reqs, "
+            "GPU KV cache usage: 98.3%, CPU KV cache usage: 70.4%.",
             {
                 "prompt_throughput": 1.5,
                 "generation_throughput": 2.0,
@@ -118,9 +96,9 @@ def test_settings_are_typed_and_only_what_was_said() -> None:
             },
         ),
         (
-            "4 Engines Aggregated: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, "
-            "Running: 1 reqs, Waiting: 2 reqs, Deferred: 9 reqs, GPU KV cache usage: 5.0%, External prefix cache "
-            "hit rate: 77.0%, MM cache hit rate: 66.0%",
+            "4 Engines Aggregated: Avg prompt throughput: 1.0 tokens/s, "
+            "Avg generation throughput: 2.0 tokens/s, Running: 1 reqs, Waiting: 2 reqs, Deferred: 9 reqs, "
+            "GPU KV cache usage: 5.0%, External prefix cache hit rate: 77.0%, MM cache hit rate: 66.0%",
             {
                 "prompt_throughput": 1.0,
                 "generation_throughput": 2.0,
@@ -172,9 +150,6 @@ def test_preemptions_of_both_versions() -> None:
     assert "tollens.preemption" in v0.events()
 
 
-# ---- requests
-
-
 def test_requests_are_counted_between_stats_lines() -> None:
     """A sum covers the time from one stats line to the next; failures are told apart by status."""
     later = LINE.replace("03:38:47", "03:38:57")
@@ -190,233 +165,18 @@ def test_requests_are_counted_between_stats_lines() -> None:
     assert 400 == attributes(record)["http.response.status_code"]
 
 
+def test_engines_that_report_together_share_one_count() -> None:
+    """Lines of several engines in one second end one stretch, not one each."""
+    later = LINE.replace(":47", ":57")
+    lines = [LINE, LINE.replace("001", "002"), OK, OK, later, later.replace("001", "002"), ""]
+    assert [2] == read_log(vllm_log, "\n".join(lines)).values("vllm.log.requests_completed")
+
+
 def test_no_access_log_is_not_zero_requests() -> None:
     """Where the server logs no requests, no count of them is claimed."""
     assert [] == read_log(vllm_log, f"{LINE}\n{LINE.replace(':47', ':57')}\n").values(
         "vllm.log.requests_completed"
     )
-
-
-# ---- forms
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        "{}",
-        "\x1b[36m(APIServer pid=31417)\x1b[0;0m {}",
-        "[1;36m(APIServer pid=31417)[0;0m {}",
-        "(EngineCore_DP0 pid=12) {}",
-        "vllm-1  | {}",
-        "2026-11-30T03:38:47.000Z stdout F {}",
-        "2026-11-30T03:38:47Z {}",
-        "Nov 30 03:38:47 host vllm[123]: {}",
-        "[pod/vllm-7d9f/vllm] {}",
-        "> {}",
-        "    {}\r",
-        "Capturing CUDA graphs: 100%|##| 35/35 [00:20<00:00, 1.7it/s]{}",
-    ],
-)
-def test_what_stands_before_a_line_does_not_matter(form: str) -> None:
-    """Colours, process names, container and journal prefixes, quotes: the figures are the same."""
-    seen = read_log(vllm_log, form.format(LINE) + "\n")
-    assert {p.name: p.value for p in seen.points} == GAUGES
-    assert {nano("2026-11-30 03:38:47")} == {p.unix_nano for p in seen.points}
-
-
-def test_lines_inside_docker_json_are_read() -> None:
-    """Docker's json-file driver wraps each line in an object with its own time."""
-    text = '{"log":"%s\\n","stream":"stdout","time":"2024-11-30T03:38:47Z"}\n' % LINE
-    seen = read_log(vllm_log, text)
-    assert {p.name: p.value for p in seen.points} == GAUGES
-    assert {nano("2024-11-30 03:38:47")} == {p.unix_nano for p in seen.points}
-
-
-@given(width=st.integers(50, 200), quote=st.sampled_from(["", "> ", "    ", "  > "]), hard=st.booleans())
-def test_a_wrapped_line_reads_like_a_whole_one(width: int, quote: str, hard: bool) -> None:
-    """Broken by a terminal at any column or by a mail at spaces, quoted or indented: the same figures."""
-    pieces = (
-        [LINE[at : at + width] for at in range(0, len(LINE), width)] if hard else textwrap.wrap(LINE, width)
-    )
-    text = "\n".join(["```", *(quote + piece for piece in pieces), "```", ""])
-    assert GAUGES == gauges(text)
-
-
-def test_a_wrapped_request_still_counts() -> None:
-    """An access line broken by a narrow terminal is one request."""
-    seen = read_log(vllm_log, f"{LINE}\n{OK[:50]}\n{OK[50:]}\n{LINE.replace(':47', ':57')}\n")
-    assert [1] == seen.values("vllm.log.requests_completed")
-
-
-@given(start=st.integers(0, len(LINE) - 1), end=st.integers(1, len(LINE)))
-def test_a_log_cut_at_both_ends_keeps_its_whole_lines(start: int, end: int) -> None:
-    """Half a line at either end never spoils the others and never gives a wrong figure."""
-    whole = LINE.replace("03:38:47", "03:38:50")
-    seen = read_log(vllm_log, f"{LINE[start:]}\n{whole}\n{LINE[:end]}")
-    at_whole = {p.name: p.value for p in seen.points if p.unix_nano == nano("2026-11-30 03:38:50")}
-    assert GAUGES.items() <= at_whole.items()
-    assert all(GAUGES[p.name] == p.value for p in seen.points)
-
-
-def test_lines_without_any_time_are_named_not_guessed() -> None:
-    """Requests before the first stamp cannot be dated: a problem with line and count says so."""
-    (problem,) = read_log(vllm_log, f"{OK}\n{OK}\n{LINE}\n").problems
-    assert ("bad_time", 1, 2) == (problem.kind, problem.line, problem.count)
-
-
-# ---- years
-
-
-def test_the_year_is_the_one_nearest_the_other_files() -> None:
-    """With other files at hand, their time decides, across New Year too."""
-    seen = read_log(vllm_log, LINE.replace("11-30", "12-31"), near="2023-01-02 00:00:00")
-    assert {nano("2022-12-31 03:38:47")} == {p.unix_nano for p in seen.points}
-
-
-def test_alone_the_year_is_the_latest_that_is_not_in_the_future() -> None:
-    """A log by itself is from the past, but a local clock may be ahead of UTC by hours."""
-    ahead = read_log(vllm_log, LINE, now=nano("2026-11-29 23:00:00")).points[0]
-    old = read_log(vllm_log, LINE, now=nano("2026-11-28 00:00:00")).points[0]
-    leap = read_log(vllm_log, LINE.replace("11-30", "02-29")).points[0]
-    expected = [nano(f"{day} 03:38:47") for day in ("2026-11-30", "2025-11-30", "2024-02-29")]
-    assert expected == [ahead.unix_nano, old.unix_nano, leap.unix_nano]
-
-
-def test_a_log_runs_over_new_year() -> None:
-    """After 31 December comes 1 January of the next year, and a straggler falls back."""
-    lines = [LINE.replace("11-30", day) for day in ("12-31", "01-01", "12-31", "01-02")]
-    seen = read_log(vllm_log, "\n".join(lines), now=nano("2026-06-01 00:00:00"))
-    days = [p.unix_nano for p in seen.points if p.name == "vllm.log.kv_cache_usage"]
-    expected = ["2025-12-31", "2026-01-01", "2025-12-31", "2026-01-02"]
-    assert [nano(f"{day} 03:38:47") for day in expected] == days
-
-
-def test_a_full_stamp_anywhere_gives_the_year() -> None:
-    """Once a prefix has told the year, lines without prefix take it."""
-    prefixed = f"2021-11-30T03:38:00Z {OK}"
-    seen = read_log(vllm_log, f"{prefixed}\n{LINE}\n")
-    assert nano("2021-11-30 03:38:47") == seen.points[0].unix_nano
-
-
-@pytest.mark.parametrize("stamp", ["13-45 03:38:47", "11-30 99:99:99", "02-30 00:00:00"])
-def test_an_impossible_stamp_is_no_time(stamp: str) -> None:
-    """A stamp that no calendar knows gives no point and no crash."""
-    seen = read_log(vllm_log, LINE.replace("11-30 03:38:47", stamp))
-    assert ([], "bad_time") == (seen.points, seen.problems[0].kind)
-
-
-# ---- events
-
-TRACE = """\
-(EngineCore_DP0 pid=7) ERROR 11-30 03:40:01 [core.py:390] EngineCore encountered a fatal error.
-(EngineCore_DP0 pid=7) ERROR 11-30 03:40:01 [core.py:390] Traceback (most recent call last):
-(APIServer pid=1) INFO 11-30 03:40:01 [x.py:1] something in between
-INFO:     127.0.0.1:37566 - "POST /v1/chat/completions HTTP/1.1" 200 OK
-(EngineCore_DP0 pid=7) ERROR 11-30 03:40:01 [core.py:390]   File "a.py", line 1, in f
-(EngineCore_DP0 pid=7) ERROR 11-30 03:40:01 [core.py:390]     raise X
-(EngineCore_DP0 pid=7) ERROR 11-30 03:40:01 [core.py:390] {}
-"""
-
-
-def test_a_traceback_is_one_event_even_between_other_lines() -> None:
-    """Lines of one process are put together although other processes write between them."""
-    seen = read_log(vllm_log, TRACE.format("ValueError: boom: bang"))
-    event = seen.the("tollens.engine_dead")
-    assert {"exception.type": "ValueError", "exception.message": "boom: bang"} == attributes(event)
-    assert ["tollens.engine_dead"] == seen.events()
-
-
-@pytest.mark.parametrize(
-    ("line", "event"),
-    [
-        ("ERROR: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.", "out_of_memory"),
-        ("ERROR: ValueError: No available memory for the cache blocks. Try increasing …", "out_of_memory"),
-        (
-            "ERROR: ValueError: Free memory on device (4/24 GiB) on startup is less than desired",
-            "out_of_memory",
-        ),
-        ("ERROR: This model's maximum context length is 2048 tokens. However, you …", "context_overflow"),
-        (
-            "ERROR: The model's max seq len (8192) is larger than the maximum number of tokens",
-            "context_overflow",
-        ),
-        (
-            "ERROR: max seq len (9), (1 GiB KV cache is needed, which is larger than the av",
-            "context_overflow",
-        ),
-        ("ERROR: RuntimeError: NCCL error: unhandled system error", "nccl_failure"),
-        ("ERROR: OSError: x does not appear to have a file named config.json", "model_load_failure"),
-        ("ERROR: AsyncEngineDeadError: Background loop is stopped.", "engine_dead"),
-        ("ERROR: Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.", "engine_dead"),
-        (
-            "INFO: Capturing cudagraphs for decoding. This may lead to unexpected consequences",
-            "cuda_graph_capture",
-        ),
-        ("ERROR: something nobody has a name for", "error"),
-    ],
-)
-def test_known_failures_have_names(line: str, event: str) -> None:
-    """Each failure gets its event, whatever process says it."""
-    level, _, message = line.partition(": ")
-    seen = read_log(vllm_log, f"(Worker_TP0 pid=3) {level} 11-30 03:40:01 [worker.py:1] {message}\n")
-    assert [f"tollens.{event}"] == seen.events()
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "CUDA graphs can take additional 1~3 GiB memory per GPU. If you are running out of memory, consider …",
-        "Received request cmpl-1: prompt: 'why CUDA out of memory, NCCL error?', params: SamplingParams(n=1)",
-        "Received request cmpl-2: prompt: 'GPU KV cache size: 5 tokens', params: SamplingParams(n=1)",
-    ],
-)
-def test_advice_and_prompts_are_no_failures(message: str) -> None:
-    """What users write and what vLLM merely advises is neither an event nor a fact."""
-    seen = read_log(vllm_log, f"INFO 11-30 03:40:01 [logger.py:39] {message}\n")
-    assert ([], {}) == (seen.events(), seen.facts())
-
-
-def test_an_engine_that_is_told_to_stop_has_not_died() -> None:
-    """Errors in the wake of an ordered shutdown are records, not the death of an engine."""
-    stop = "INFO 11-30 03:39:00 [launcher.py:254] [shutdown] API server: shutdown triggered\n"
-    wake = TRACE.format("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.")
-    assert ["tollens.engine_shutdown"] == read_log(vllm_log, stop + wake).events()
-    assert ["tollens.engine_dead", "tollens.engine_shutdown"] == read_log(
-        vllm_log, wake + stop.replace("03:39", "03:41")
-    ).events()
-
-
-def test_a_crash_loop_is_a_start_each_time() -> None:
-    """Starts that never become ready are told one by one; banner and engine line of one start are one."""
-    start = (
-        "INFO 11-30 03:{0}:00 [api_server.py:1] vLLM API server version 0.9.1\n"
-        "INFO 11-30 03:{0}:09 [core.py:69] Initializing a V1 LLM engine (v0.9.1) with config: model='m'\n"
-        "ERROR 11-30 03:{0}:20 [core.py:1] ValueError: No available memory for the cache blocks.\n"
-    )
-    expected = ["tollens.engine_start", "tollens.out_of_memory"] * 3
-    assert expected == read_log(vllm_log, "".join(map(start.format, (10, 11, 12)))).events()
-
-
-def test_blocks_become_tokens_where_the_block_size_was_said() -> None:
-    """V0 names blocks and, elsewhere, their size; without the size no token count is made up."""
-    blocks = "INFO 11-30 03:40:01 gpu_executor.py:122] # GPU blocks: 2657, # CPU blocks: 327\n"
-    size = "INFO 11-30 03:40:00 api_server.py:529] args: Namespace(model='m', block_size=16, quantization=None)\n"
-    told = read_log(vllm_log, size + blocks).facts()
-    assert (2657, 42_512) == (told["engine.num_gpu_blocks"], told["engine.kv_cache_tokens"])
-    assert {"engine.name": "vllm", "engine.num_gpu_blocks": 2657} == read_log(vllm_log, blocks).facts()
-    assert "engine.quantization" not in told
-
-
-def test_a_wrapped_config_line_gives_the_same_facts() -> None:
-    """Settings survive a terminal that breaks the long configuration line."""
-    (line,) = re.findall(
-        r".*non-default args: .*num_gpu_blocks_override': 17.*", capture("s03_kv_preemption")
-    )
-    wrapped = "\n".join(line[at : at + 90] for at in range(0, len(line), 90))
-    assert read_log(vllm_log, line).facts() == read_log(vllm_log, wrapped).facts() != {}
-
-
-# ---- whose file
 
 
 @pytest.mark.parametrize(
@@ -438,9 +198,6 @@ def test_a_file_without_a_line_of_vllm_is_not_ours(text: str) -> None:
 def test_ours_is_told_from_a_web_server() -> None:
     """One stamped line is proof; an access log alone might be any web server's."""
     assert vllm_log.accepts(source(OK)) < 0.5 < vllm_log.accepts(source(f"junk\n{OK}\n{LINE}\n"))
-
-
-# ---- bounds
 
 
 def test_an_endless_line_is_cut_and_counted() -> None:

@@ -1,0 +1,124 @@
+"""The command line: `tollens demo`, `tollens diagnose`, `tollens hypotheses`.
+
+Exit codes: 0 it ran, 2 bad input or usage. With `--json` standard output holds one JSON object and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from correlator.model.errors import TollensError
+from correlator.times import nanoseconds, window
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339 or Unix seconds, slash between.")]
+
+
+def main() -> None:
+    """Entry point; errors raised on purpose are one message and exit code 2, never a traceback."""
+    try:
+        app()
+    except TollensError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None
+
+
+def fail(message: str) -> NoReturn:
+    """Say what is wrong on standard error and end with exit code 2."""
+    print(f"tollens: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+@app.command()
+def demo() -> None:
+    """Diagnose a recorded incident that ships with Tollens."""
+    with as_file(files("configs").joinpath("demo")) as folder:
+        _run([str(path) for path in sorted(folder.iterdir()) if path.name != "truth.json"])
+
+
+@app.command()
+def diagnose(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Folders or files; - reads standard input.")],
+    baseline: Annotated[list[str] | None, typer.Option(help="A bundle from before, or run A, to compare with.")] = None,
+    baseline_window: Windows = None,
+    incident_window: Windows = None,
+    symptom: Annotated[str | None, typer.Option(help="latency, errors, availability, throughput or quality.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a report: .html or .md.")] = None,
+    scrape_time: Annotated[str | None, typer.Option(help="Time of a scrape whose name tells none.")] = None,
+) -> None:
+    """Say why it got slow, wrong or down, from a folder of telemetry."""
+    _run(paths, baseline or [], baseline_window, incident_window, symptom, json_, report, scrape_time)
+
+
+@app.command()
+def hypotheses(
+    id_: Annotated[str | None, typer.Argument(metavar="[ID]", help="One hypothesis in full.")] = None,
+) -> None:
+    """List the hypotheses, or show one: claim, predictions, what refutes it, experiment, remedy."""
+    from correlator.describe import describe_all, describe_one
+
+    console = Console()
+    describe_one(id_, console) if id_ else describe_all(console)
+
+
+def _run(
+    paths: list[str],
+    baseline: list[str] | None = None,
+    baseline_window: str | None = None,
+    incident_window: str | None = None,
+    symptom: str | None = None,
+    json_: bool = False,
+    report: Path | None = None,
+    scrape_time: str | None = None,
+) -> None:
+    from collector.files import Options
+    from correlator.model.evidence import Kind
+    from correlator.wiring import Request, diagnose
+
+    if report is not None and report.suffix not in (".html", ".md"):
+        fail(f"--report {report}: expected a file ending in .html or .md")
+    if symptom is not None and symptom not in list(Kind):
+        fail(f"--symptom {symptom}: expected one of {', '.join(Kind)}")
+    request = Request(
+        paths=paths,
+        baseline=baseline or (),
+        baseline_window=window(baseline_window, "--baseline-window") if baseline_window else None,
+        incident_window=window(incident_window, "--incident-window") if incident_window else None,
+        symptom=Kind(symptom) if symptom else None,
+        options=Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None),
+    )
+    errors = Console(stderr=True)
+    with errors.status("reading") if errors.is_terminal else nullcontext() as status:
+        tell = (lambda name: status.update(f"reading {name}")) if status is not None else None
+        result = diagnose(request, tell)
+    if report is not None:
+        _write(report, result)
+    if json_:
+        from exporters.json_object import to_object
+
+        print(json.dumps(to_object(result), ensure_ascii=False, allow_nan=False))
+    else:
+        from exporters.terminal import render
+
+        render(result, Console())
+
+
+def _write(path: Path, result: object) -> None:
+    from exporters import markdown, report
+
+    render = report.render if path.suffix == ".html" else markdown.render
+    try:
+        path.write_text(render(result), encoding="utf-8")  # type: ignore[arg-type]
+    except OSError as error:
+        fail(f"--report {path}: {error.strerror}")

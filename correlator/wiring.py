@@ -1,0 +1,145 @@
+"""Where the parts are put together: files → store → evidence → findings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from collector.files import Options, read
+from correlator.join.build import Joined, build
+from correlator.join.compare import side_by_side
+from correlator.join.illustrate import illustrate
+from correlator.join.ledger import to_ledger
+from correlator.join.symptom import find_symptom
+from correlator.join.windows import extent, trimmed, with_found_windows
+from correlator.model.errors import ConfigError, InputError
+from correlator.model.evidence import Evidence, Kind, Window, Windows, with_windows
+from correlator.model.findings import Diagnosis
+from correlator.model.records import Batch, Problem
+from correlator.store import Store
+from hypotheses._engine import Engine
+from hypotheses._probability import Calibration
+from hypotheses._registry import all_hypotheses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to diagnose. Windows are Unix nanoseconds; `baseline` are the paths of a second bundle."""
+
+    paths: Sequence[str]
+    baseline: Sequence[str] = ()
+    baseline_window: Window | None = None
+    incident_window: Window | None = None
+    symptom: Kind | None = None
+    options: Options = Options()
+
+
+def diagnose(request: Request, progress: Callable[[str], None] | None = None) -> Diagnosis:
+    """Read, join, judge. Raises InputError when nothing readable is there or the windows cannot be compared."""
+    began = time.monotonic()
+    with Store.open() as store:
+        joined = _joined(store, request.paths, request.options, progress)
+        evidence = joined.evidence
+    if request.baseline:
+        with Store.open() as store:
+            before = _joined(store, request.baseline, request.options, progress).evidence
+        evidence = side_by_side(before, evidence)
+    evidence = _windowed(evidence, request)
+    return _answered(evidence, joined, time.monotonic() - began)
+
+
+def engine() -> Engine:
+    """The engine with every discovered hypothesis and the shipped calibration."""
+    return Engine(all_hypotheses(), calibration(), find_symptom, how_to_measure())
+
+
+def calibration(path: Path | None = None) -> Calibration:
+    """Likelihood ratios; raises ConfigError naming file and field."""
+    source = path or files("configs").joinpath("calibration.yaml")
+    try:
+        return Calibration.model_validate(yaml.safe_load(source.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{source}: {place}: {first['msg']}") from None
+
+
+def how_to_measure() -> dict[str, str]:
+    """Canonical signal → the command or setting that switches it on."""
+    text = files("configs").joinpath("how_to_measure.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, str] = yaml.safe_load(text)
+    return loaded
+
+
+def _joined(
+    store: Store, paths: Sequence[str], options: Options, progress: Callable[[str], None] | None
+) -> Joined:
+    problems: list[Problem] = []
+
+    def batches():  # type: ignore[no-untyped-def]
+        for item in read(paths, options, progress):
+            if isinstance(item, Batch):
+                yield item
+            else:
+                problems.append(item)
+
+    report = store.load(batches())
+    problems += report.problems
+    if not sum(report.rows.values()):
+        raise InputError("\n".join(["nothing readable:", *(f"  {p}" for p in problems[:20])]))
+    return build(store, problems)
+
+
+def _windowed(evidence: Evidence, request: Request) -> Evidence:
+    if evidence.windows is None:
+        windows = _given(evidence, request)
+        if windows is None:
+            return with_found_windows(evidence, request.symptom)
+        evidence = with_windows(evidence, windows)
+    return replace(evidence, symptom=find_symptom(evidence, request.symptom))
+
+
+def _given(evidence: Evidence, request: Request) -> Windows | None:
+    """Windows from the flags; with only one of them the other is everything before or after it."""
+    baseline, incident = request.baseline_window, request.incident_window
+    if baseline is None and incident is None:
+        return None
+    whole = extent(evidence)
+    if whole is None:
+        raise InputError("no requests and no measurements in the input: there is nothing to compare")
+    baseline = baseline or Window(whole.start, incident.start if incident else whole.end)
+    incident = incident or Window(baseline.end, whole.end)
+    for name, window in (("baseline", baseline), ("incident", incident)):
+        if window.start >= window.end or window.end <= whole.start or window.start >= whole.end:
+            raise InputError(f"the {name} window holds no data; the input runs from {_spelled(whole)}")
+    return trimmed(Windows(baseline, incident, given=True), evidence)
+
+
+def _spelled(window: Window) -> str:
+    stamps = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t / 1e9)) for t in (window.start, window.end))
+    return " to ".join(stamps)
+
+
+def _answered(evidence: Evidence, joined: Joined, elapsed: float) -> Diagnosis:
+    began = time.monotonic()
+    answer = engine().answer(evidence)
+    shown = [t for f in answer.findings[:1] for p in f.predictions for t in p.reading.trace_ids]
+    return Diagnosis(
+        symptom=evidence.symptom,
+        windows=evidence.windows,
+        ledger=to_ledger(evidence),
+        findings=answer.findings,
+        none_of_these=answer.none_of_these,
+        stability=answer.stability,
+        coverage=evidence.coverage,
+        version=version("tollens"),
+        elapsed_s=elapsed + time.monotonic() - began,
+        illustration=illustrate(evidence, joined.spans, shown),
+    )

@@ -1,0 +1,28 @@
+"""Worlds for `host_cpu_contention`."""
+
+from correlator.model.findings import Verdict
+from correlator.model.names import HOST_CPU
+from tests.hypotheses.evidence import Case, served, unseen, window
+
+STARVED = served(cpu=0.97, network=0.2, gateway=0.2)
+CONTENDED = window(served(), then=STARVED)
+
+CASES = {
+    "a_neighbour_takes_the_cpu": Case(CONTENDED, Verdict.SUPPORTED),
+    "the_container_is_throttled": Case(
+        window(served(), then=served(cpu=0.97, network=0.2, gateway=0.2, throttled=0.4)), Verdict.SUPPORTED
+    ),
+    "calls_wait_for_a_connection_on_an_idle_host": Case(
+        window(served(), then=served(calls_open=10, pool_size=4)), Verdict.REFUTED, by="cpu_use_rose"
+    ),
+    "the_cpu_is_busier_with_room_left": Case(
+        window(served(), then=served(cpu=0.6, network=0.2)), Verdict.REFUTED, by="cpu_is_nearly_used_up"
+    ),
+    "the_cpu_is_full_but_the_time_goes_into_the_queue": Case(
+        window(served(), then=served(cpu=0.97, queue=0.6)), Verdict.REFUTED, by="host_side_accounts_for_it"
+    ),
+    "cpu_was_not_measured": Case(unseen(CONTENDED, HOST_CPU), Verdict.UNTESTABLE, missing=HOST_CPU),
+    "the_cpu_was_full_for_a_moment": Case(
+        window(served(cpu=0.74), then=served(cpu=0.82, network=0.15), seed=3), Verdict.INCONCLUSIVE
+    ),
+}

@@ -1,0 +1,30 @@
+"""Worlds for `telemetry_artifact`."""
+
+from dataclasses import replace
+
+from correlator.model.findings import Verdict
+from correlator.model.names import LATENCY, TELEMETRY_LOST
+from tests.hypotheses.evidence import Case, seen, served, unseen, window
+
+LOST = window(served(per_block=30), then=served(per_block=30, lost=0.75))
+
+CASES = {
+    "only_slow_traces_arrive": Case(LOST, Verdict.SUPPORTED),
+    "nothing_is_lost": Case(
+        window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="telemetry_was_lost"
+    ),
+    "traces_are_lost_and_metrics_show_it_too": Case(
+        window(served(per_block=30), then=served(per_block=30, lost=0.3, queue=0.6)),
+        Verdict.REFUTED,
+        by="a_second_source_disagrees",
+    ),
+    "losses_were_not_counted": Case(unseen(LOST, TELEMETRY_LOST), Verdict.UNTESTABLE, missing=TELEMETRY_LOST),
+    "there_is_no_second_source": Case(
+        seen(replace(LOST, series=LOST.series.drop(columns=[LATENCY.name, f"n.{LATENCY.name}"]))),
+        Verdict.UNTESTABLE,
+        missing=LATENCY,
+    ),
+    "some_traces_are_lost": Case(
+        window(served(), then=served(lost=0.3)), Verdict.INCONCLUSIVE
+    ),
+}

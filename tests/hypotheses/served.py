@@ -1,0 +1,210 @@
+"""One window of a simulated service: requests whose ledger parts add up to their latency, and engine state.
+
+The causes work as they do in a real service (prefill follows prompt tokens, a full KV pool stalls whoever
+meets it, a small pool makes calls queue), so a test only says what is different.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from correlator.model import names as n
+from correlator.model.evidence import BLOCK_NS
+
+BUCKET_NS = BLOCK_NS // 2
+HOST = "node-1"
+DRIFT = 0.08
+"""Standard deviation of the logarithm by which everything on a host is slower or faster in one block."""
+FAILED_FAST = 0.05
+
+
+@dataclass(frozen=True)
+class Served:
+    """Means of one window: tokens and seconds per request, shares from 0 to 1, state of the engine."""
+
+    per_block: float = 12
+    input_tokens: float = 300
+    output_tokens: float = 60
+    max_tokens: float = 256
+    cached: float = 0.6
+    context_limit: float = float("inf")
+    prefill_per_token: float = 0.0003
+    time_per_output_token: float = 0.005
+    queue: float = 0.01
+    network: float = 0.01
+    gateway: float = 0.01
+    retrieval: float = 0.04
+    remainder: float = 0.005
+    empty: float = 0.0
+    retries: float = 0.0
+    retry_cost: float = 0.4
+    errors: float = 0.0
+    warm_up: float = 0.0
+    calls_open: float = 5
+    pool_size: float = 64
+    wait_per_queued: float = 0.08
+    new_version: float = 0.0
+    new_version_slower: float = 1.0
+    running: float = 3
+    running_cap: float = 64
+    waiting: float = 0.0
+    waiting_share: float = 1.0
+    kv_usage: float = 0.4
+    kv_full: float = 0.0
+    kv_capacity: float = 20_000
+    stall: float = 0.0
+    preemptions: float = 0.0
+    cpu: float = 0.4
+    throttled: float = 0.0
+    lost: float = 0.0
+
+
+def served(**means: float) -> Served:
+    """A healthy window, but for these means."""
+    return replace(Served(), **means)
+
+
+def stretch(world: Served, start: int, blocks: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Requests and series of one window that starts at `start` (Unix ns, a multiple of a block)."""
+    state = _state(world, start, blocks, rng)
+    requests = _requests(world, state, start, rng)
+    return _kept(world, requests, rng), _measured(state, requests).drop(columns=["drift", "full"])
+
+
+def _state(world: Served, start: int, blocks: int, rng: np.random.Generator) -> pd.DataFrame:
+    count = 2 * blocks
+    full = rng.random(count) < world.kv_full
+    crowded = rng.random(count) < world.waiting_share
+    waiting = np.where(crowded, rng.poisson(world.waiting, count) + (world.waiting > 0), 0) + full
+    preemptions = np.where(full, world.preemptions, 0.0)
+    usage = np.where(full, rng.uniform(0.95, 1.0, count), np.clip(rng.normal(world.kv_usage, 0.04, count), 0, 0.89))
+    running = np.where(waiting > 0, world.running_cap, rng.poisson(world.running, count))
+    return pd.DataFrame(
+        {
+            "start": start + np.arange(count) * BUCKET_NS,
+            "host": HOST,
+            "drift": np.repeat(rng.lognormal(0, DRIFT, blocks), 2),
+            "full": full,
+            n.RUNNING.name: np.minimum(running, world.running_cap).astype(float),
+            n.WAITING.name: waiting.astype(float),
+            n.PREEMPTIONS.name: preemptions,
+            n.KV_CACHE_USAGE.name: usage,
+            n.KV_PRESSURE.name: (full & (waiting > 0)).astype(float),
+            n.KV_CACHE_CAPACITY.name: world.kv_capacity,
+            n.HOST_CPU.name: np.clip(rng.normal(world.cpu, 0.05, count), 0, 1),
+            n.CPU_THROTTLED.name: world.throttled,
+        }
+    )
+
+
+def _requests(world: Served, state: pd.DataFrame, start: int, rng: np.random.Generator) -> pd.DataFrame:
+    bucket = np.repeat(np.arange(len(state)), rng.poisson(world.per_block / 2, len(state)))
+    count = len(bucket)
+    at = start + bucket * BUCKET_NS + rng.integers(0, BUCKET_NS, count)
+    rows = pd.DataFrame(
+        {"trace_id": [f"{start:x}-{i:05d}" for i in range(count)], "start": at, "host": HOST, "service": "chat"}
+    )
+    rows = rows.assign(**_work(world, count, rng), **_flight(world, count, rng))
+    rows["attribute.service.version"] = np.where(rng.random(count) < world.new_version, "1.5.0", "1.4.0")
+    rows["attribute.tenant"] = rng.choice(["acme", "globex", "initech"], count)
+    parts = _ledger(world, rows, state.iloc[bucket], (at - start) / 1e9, rng)
+    return _timed(rows, parts).sort_values("start", ignore_index=True)
+
+
+def _work(world: Served, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """What the requests ask for and how they fare."""
+    empty = rng.random(count) < world.empty
+    tokens = np.ceil(_around(world.input_tokens, 0.4, count, rng) * np.where(empty, 0.4, 1.0))
+    too_long = tokens > world.context_limit
+    return {
+        n.INPUT_TOKENS.name: tokens,
+        n.OUTPUT_TOKENS.name: np.ceil(_around(world.output_tokens, 0.4, count, rng)) + 1,
+        n.MAX_TOKENS.name: np.full(count, world.max_tokens),
+        n.CACHED_SHARE.name: np.clip(world.cached * _around(1, 0.1, count, rng), 0, 1),
+        n.ATTEMPTS.name: 1.0 + rng.poisson(world.retries, count),
+        n.RETRIEVED.name: np.where(empty, 0.0, rng.integers(3, 6, count)),
+        n.EMPTY_RETRIEVAL.name: empty.astype(float),
+        n.ERROR.name: (too_long | (rng.random(count) < world.errors)).astype(float),
+        "too_long": too_long,
+    }
+
+
+def _flight(world: Served, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    calls = rng.poisson(world.calls_open, count).astype(float)
+    at_server = np.minimum(calls, world.pool_size)
+    return {
+        n.CALLS_IN_FLIGHT.name: calls,
+        n.SERVER_IN_FLIGHT.name: at_server,
+        n.CALLS_QUEUED.name: calls - at_server,
+        n.IN_FLIGHT.name: calls + 1,
+    }
+
+
+def _ledger(
+    world: Served, rows: pd.DataFrame, state: pd.DataFrame, elapsed: np.ndarray, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Seconds by part; what fails ends after a twentieth of the time."""
+    count = len(rows)
+    around = lambda mean: _around(mean, 0.3, count, rng)  # noqa: E731
+    outbound = around(0.2 * world.network) + rows[n.CALLS_QUEUED.name] * around(world.wait_per_queued)
+    slower = np.where(rows["attribute.service.version"] == "1.5.0", world.new_version_slower, 1.0)
+    parts = {
+        n.GATEWAY.name: around(world.gateway),
+        n.RETRY.name: (rows[n.ATTEMPTS.name] - 1) * around(world.retry_cost),
+        n.RETRIEVAL.name: around(world.retrieval),
+        n.QUEUE.name: around(world.queue) + state["full"].to_numpy() * around(world.stall),
+        n.PREFILL.name: rows[n.INPUT_TOKENS.name] * world.prefill_per_token * around(1) * slower,
+        n.DECODE.name: (rows[n.OUTPUT_TOKENS.name] - 1) * world.time_per_output_token * around(1) * slower,
+        n.NETWORK.name: outbound + around(0.8 * world.network),
+        n.REMAINDER.name: around(world.remainder) + world.warm_up * np.exp(-elapsed / 15),
+        n.OUTBOUND.name: outbound,
+    }
+    scale = state["drift"].to_numpy() * np.where(rows[n.ERROR.name] > 0, FAILED_FAST, 1.0)
+    return {name: np.asarray(part) * scale for name, part in parts.items()}
+
+
+def _timed(rows: pd.DataFrame, parts: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Latencies and costs per token that follow from the parts."""
+    latency = sum(part for name, part in parts.items() if name.startswith("ledger."))
+    server = parts[n.QUEUE.name] + parts[n.PREFILL.name] + parts[n.DECODE.name]
+    return rows.assign(
+        **parts,
+        **{
+            "end": rows["start"] + (1e9 * latency).astype(np.int64),
+            n.LATENCY.name: latency,
+            n.SERVER_LATENCY.name: server,
+            n.CLIENT_LATENCY.name: server + parts[n.NETWORK.name],
+            n.HOST_SIDE.name: parts[n.NETWORK.name] + parts[n.GATEWAY.name] + parts[n.REMAINDER.name],
+            n.PREFILL_PER_TOKEN.name: parts[n.PREFILL.name] / rows[n.INPUT_TOKENS.name],
+            n.TIME_PER_OUTPUT_TOKEN.name: parts[n.DECODE.name] / (rows[n.OUTPUT_TOKENS.name] - 1),
+        },
+    )
+
+
+def _measured(state: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:
+    """The metrics of each bucket: they count every request, also those whose trace is lost."""
+    by = requests.groupby((requests["start"] - state["start"].iloc[0]) // BUCKET_NS)
+    arrived = by.size().reindex(state.index, fill_value=0)
+    return state.assign(
+        **{
+            n.ARRIVAL_RATE.name: arrived / 5,
+            n.GENERATION_THROUGHPUT.name: by[n.OUTPUT_TOKENS.name].sum().reindex(state.index, fill_value=0) / 5,
+            n.LATENCY.name: by[n.LATENCY.name].mean().reindex(state.index),
+            f"n.{n.LATENCY.name}": arrived.astype(float),
+        }
+    )
+
+
+def _kept(world: Served, requests: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Lost telemetry takes the fastest traces (as tail sampling does) and tears some of the rest."""
+    torn = (rng.random(len(requests)) < world.lost).astype(float)
+    kept = requests[n.LATENCY.name] >= requests[n.LATENCY.name].quantile(world.lost)
+    return requests.assign(**{n.TELEMETRY_LOST.name: torn})[kept]
+
+
+def _around(mean: float, sigma: float, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Log-normal values with this mean."""
+    return mean * rng.lognormal(-(sigma**2) / 2, sigma, count)
