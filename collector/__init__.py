@@ -1,0 +1,1 @@
+"""Telemetry comes in: readers, receivers, samplers. Knows nothing of causes."""

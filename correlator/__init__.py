@@ -1,0 +1,1 @@
+"""The centre: model, store, join, engine wiring and the command line."""

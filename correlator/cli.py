@@ -66,7 +66,7 @@ def hypotheses(
     id_: Annotated[str | None, typer.Argument(metavar="[ID]", help="One hypothesis in full.")] = None,
 ) -> None:
     """List the hypotheses, or show one: claim, predictions, what refutes it, experiment, remedy."""
-    from correlator.describe import describe_all, describe_one
+    from hypotheses._describe import describe_all, describe_one
 
     console = Console()
     describe_one(id_, console) if id_ else describe_all(console)

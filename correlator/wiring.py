@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -38,7 +38,7 @@ class Request:
     baseline_window: Window | None = None
     incident_window: Window | None = None
     symptom: Kind | None = None
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
 
 
 def diagnose(request: Request, progress: Callable[[str], None] | None = None) -> Diagnosis:
@@ -78,12 +78,10 @@ def how_to_measure() -> dict[str, str]:
     return loaded
 
 
-def _joined(
-    store: Store, paths: Sequence[str], options: Options, progress: Callable[[str], None] | None
-) -> Joined:
+def _joined(store: Store, paths: Sequence[str], options: Options, progress: Callable[[str], None] | None) -> Joined:
     problems: list[Problem] = []
 
-    def batches():  # type: ignore[no-untyped-def]
+    def batches() -> Iterator[Batch]:
         for item in read(paths, options, progress):
             if isinstance(item, Batch):
                 yield item

@@ -8,7 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind, Symptom, Window, Windows, with_windows
+from correlator.model.evidence import (
+    BASELINE,
+    INCIDENT,
+    Evidence,
+    Kind,
+    Symptom,
+    Window,
+    Windows,
+    with_windows,
+)
 from correlator.model.findings import Verdict
 from correlator.model.names import STATE
 from hypotheses._contract import Hypothesis
@@ -54,7 +63,9 @@ def _changed(evidence: Evidence) -> Iterator[tuple[str, Evidence]]:
         base, incident = windows.baseline, windows.incident
         gap = incident.start - base.end
         onset = incident.start + sign * shift
-        moved = Windows(Window(base.start, min(onset, base.end) if sign < 0 else onset - gap), Window(onset, incident.end))
+        moved = Windows(
+            Window(base.start, min(onset, base.end) if sign < 0 else onset - gap), Window(onset, incident.end)
+        )
         yield name, with_windows(evidence, moved)
     if len(evidence.requests):
         yield "without traces", replace(evidence, requests=evidence.requests.iloc[:0])
@@ -86,5 +97,3 @@ def _resampled(evidence: Evidence, seed: int) -> Evidence:
 
 def _drawn(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return frame.merge(table, on=["period", "block"]).drop(columns="block").rename(columns={"copy": "block"})
-
-

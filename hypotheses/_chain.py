@@ -14,7 +14,11 @@ def roles(judged: Sequence[Judged], evidence: Evidence) -> dict[str, tuple[Role,
     """Role of each supported hypothesis, and the supported ones through which a root works."""
     supported = {j.hypothesis.id: j for j in judged if j.verdict is Verdict.SUPPORTED}
     upstream = {
-        down: [up for up in supported if _reaches(supported, up, down) and _linked(supported[up], supported[down], evidence)]
+        down: [
+            up
+            for up in supported
+            if _reaches(supported, up, down) and _linked(supported[up], supported[down], evidence)
+        ]
         for down in supported
     }
     out = {}
@@ -53,5 +57,6 @@ def _dwarfed(item: Judged, supported: Mapping[str, Judged]) -> bool:
     if item.share is None:
         return False
     return any(
-        other.share is not None and other is not item and other.share.low > item.share.high for other in supported.values()
+        other.share is not None and other is not item and other.share.low > item.share.high
+        for other in supported.values()
     )

@@ -57,7 +57,9 @@ class Engine:
 
     def _findings(self, judged: Sequence[Judged], evidence: Evidence) -> tuple[Finding, ...]:
         parts = roles(judged, evidence)
-        chances = probabilities(judged, {k: r for k, (r, _) in parts.items()}, self.calibration, evidence.symptom is not None)
+        chances = probabilities(
+            judged, {k: r for k, (r, _) in parts.items()}, self.calibration, evidence.symptom is not None
+        )
         scope = scope_of(evidence)
         findings = [self._finding(j, parts.get(j.hypothesis.id), chances[j.hypothesis.id], scope) for j in judged]
         nothing = next((h for h in self.hypotheses if h.id == NONE_OF_THESE), None)
@@ -66,7 +68,11 @@ class Engine:
         return tuple(sorted(findings, key=lambda f: (-f.probability, f.hypothesis)))
 
     def _finding(
-        self, judged: Judged, part: tuple[Role, tuple[str, ...]] | None, probability: float, scope: Mapping[str, str]
+        self,
+        judged: Judged,
+        part: tuple[Role, tuple[str, ...]] | None,
+        probability: float,
+        scope: Mapping[str, str],
     ) -> Finding:
         hypothesis = judged.hypothesis
         supported = judged.verdict is Verdict.SUPPORTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from correlator.model.effects import ratio
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Fact
+from correlator.model.evidence import BASELINE, INCIDENT, Event, Evidence, Fact
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY
 from hypotheses._contract import Test
@@ -30,7 +30,11 @@ def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
         before = evidence.during(BASELINE, names)
         if len(during) > (len(before) if often else 0):
             traces = tuple(dict.fromkeys(e.trace_id for e in during if e.trace_id))[:3]
-            return Reading(Outcome.HELD, f"{text}: {len(during)} since the baseline, {len(before)} in it", trace_ids=traces)
+            return Reading(
+                Outcome.HELD,
+                f"{text}: {len(during)} since the baseline, {len(before)} in it",
+                trace_ids=traces,
+            )
         if not seen_by & evidence.coverage.watched:
             return untestable(tuple(sorted(seen_by)), f"no source that would show {text}")
         return Reading(Outcome.FAILED, f"{text}: {len(during)} since the baseline, {len(before)} in it")
@@ -38,7 +42,7 @@ def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
     return Test(f"{text} happened after the baseline", read)
 
 
-def _from_baseline_end(evidence: Evidence, names: frozenset[str]) -> list[object]:
+def _from_baseline_end(evidence: Evidence, names: frozenset[str]) -> list[Event]:
     if evidence.windows is None:
         return []
     low, high = evidence.windows.baseline.end, evidence.windows.incident.end
@@ -64,7 +68,8 @@ def changed(*facts: str, kind: str = "configuration") -> Test:
         if not different:
             return Reading(Outcome.FAILED, f"unchanged: {', '.join(f'{f}={after[f]}' for f in sorted(known))}")
         return Reading(
-            Outcome.HELD, "; ".join(f"{f}: {before.get(f, 'default')} → {after.get(f, 'default')}" for f in different)
+            Outcome.HELD,
+            "; ".join(f"{f}: {before.get(f, 'default')} → {after.get(f, 'default')}" for f in different),
         )
 
     return Test(f"{kind} changed ({', '.join(facts)})", read)
@@ -98,7 +103,9 @@ def confined_to_changed(prefix: str = "attribute.service.") -> Test:
             split = _old_and_new(frame.rows, column)
             if split is not None:
                 return split
-        return untestable(("an instance that did not change",), "everything changed at once: nobody is left to compare with")
+        return untestable(
+            ("an instance that did not change",), "everything changed at once: nobody is left to compare with"
+        )
 
     return Test("only what changed is slower", read, (LATENCY,))
 
@@ -115,6 +122,13 @@ def _old_and_new(rows: pd.DataFrame, column: str) -> Reading | None:
     if effects[0] is None or effects[1] is None:
         return too_few_blocks()
     spared = effects[0].interval.value < CHANGED_SMALLEST and effects[1].interval.low > CHANGED_SMALLEST
-    outcome = Outcome.HELD if spared else Outcome.FAILED if effects[0].interval.low > CHANGED_SMALLEST else Outcome.INCONCLUSIVE
-    text = f"unchanged {column.removeprefix('attribute.')} {spelled(effects[0].interval)}, new {spelled(effects[1].interval)}"
+    outcome = (
+        Outcome.HELD
+        if spared
+        else Outcome.FAILED
+        if effects[0].interval.low > CHANGED_SMALLEST
+        else Outcome.INCONCLUSIVE
+    )
+    name = column.removeprefix("attribute.")
+    text = f"unchanged {name} {spelled(effects[0].interval)}, new {spelled(effects[1].interval)}"
     return Reading(outcome, text, effects[1].interval, effects[1].p_above, effects[1].blocks)

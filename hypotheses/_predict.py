@@ -95,10 +95,15 @@ def stays_below(signal: Signal, level: float, while_positive: Signal) -> Test:
             return Reading(Outcome.FAILED if len(rows) == 0 else Outcome.INCONCLUSIVE, text)
         below = float((rows[signal.name] < level).mean())
         outcome = Outcome.HELD if below > 1 - OFTEN else Outcome.FAILED if below < MOSTLY else Outcome.INCONCLUSIVE
-        text = f"{_named(signal)} was below {level:g} in {below:.0%} of {len(rows)} readings with {_named(while_positive)} above 0"
+        condition = f"with {_named(while_positive)} above 0"
+        text = f"{_named(signal)} was below {level:g} in {below:.0%} of {len(rows)} readings {condition}"
         return Reading(outcome, text, None, None, rows["block"].nunique())
 
-    return Test(f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0", read, (signal, while_positive))
+    return Test(
+        f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0",
+        read,
+        (signal, while_positive),
+    )
 
 
 def plateaus(signal: Signal, while_positive: Signal) -> Test:
@@ -119,7 +124,11 @@ def plateaus(signal: Signal, while_positive: Signal) -> Test:
         text = f"{_named(signal)} was within 10 % of its cap of {cap:.3g} in {near:.0%} of {len(rows)} such readings"
         return Reading(outcome, text, None, None, rows["block"].nunique())
 
-    return Test(f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0", read, (signal, while_positive))
+    return Test(
+        f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0",
+        read,
+        (signal, while_positive),
+    )
 
 
 def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Direction.UP) -> tuple[str, ...]:

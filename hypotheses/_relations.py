@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from correlator.model.effects import TAIL, difference, rank_correlation, ratio, share_of_change
+from correlator.model.effects import TAIL, Effect, difference, rank_correlation, ratio, share_of_change
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Group, Signal, part_name
@@ -44,7 +44,10 @@ def rises_with(effect: Signal, cause: Signal) -> Test:
 def _constant(rows: pd.DataFrame, effect: Signal, cause: Signal) -> Reading:
     values = rows[cause.name].dropna()
     if len(values) >= MIN_ROWS and values.nunique() < 2:
-        return Reading(Outcome.FAILED, f"{cause.name} was {values.iloc[0]:.3g} throughout: {effect.name} cannot follow it")
+        return Reading(
+            Outcome.FAILED,
+            f"{cause.name} was {values.iloc[0]:.3g} throughout: {effect.name} cannot follow it",
+        )
     return too_few_blocks()
 
 
@@ -71,7 +74,9 @@ def accounts_for(*parts: Signal, at_least: float = 0.2) -> Test:
     return Test(statement, read, (LATENCY, *parts), measures_share=True)
 
 
-def _share(rows: pd.DataFrame, parts: tuple[Signal, ...], whole: Signal, at_least: float, spelled_parts: str) -> Reading:
+def _share(
+    rows: pd.DataFrame, parts: tuple[Signal, ...], whole: Signal, at_least: float, spelled_parts: str
+) -> Reading:
     together = rows[[p.name for p in parts]].sum(axis=1, min_count=len(parts))
     found = share_of_change(rows, together.to_numpy(dtype=float), rows[whole.name].to_numpy(dtype=float))
     if found is None:
@@ -82,7 +87,8 @@ def _share(rows: pd.DataFrame, parts: tuple[Signal, ...], whole: Signal, at_leas
     interval = found.interval
     held = interval.value >= at_least and found.p_above <= TAIL
     outcome = Outcome.HELD if held else Outcome.FAILED if interval.high < at_least else Outcome.INCONCLUSIVE
-    text = f"{spelled_parts} makes up {interval.value:.0%} ({interval.low:.0%} to {interval.high:.0%}) of the change of {whole.name}"
+    share = f"{interval.value:.0%} ({interval.low:.0%} to {interval.high:.0%})"
+    text = f"{spelled_parts} makes up {share} of the change of {whole.name}"
     slow = examples(rows.assign(together=together), Signal("together", "s", "")) if "trace_id" in rows else ()
     return Reading(outcome, text, interval, found.p_above, found.blocks, slow)
 
@@ -109,12 +115,19 @@ def spares(group: Group) -> Test:
         if effect is None:
             return too_few_blocks()
         interval = effect.interval
-        outcome = Outcome.HELD if interval.high < 2 * SPARED - 1 and interval.value < SPARED else (
-            Outcome.FAILED if interval.low > SPARED else Outcome.INCONCLUSIVE)
+        outcome = (
+            Outcome.HELD
+            if interval.high < 2 * SPARED - 1 and interval.value < SPARED
+            else (Outcome.FAILED if interval.low > SPARED else Outcome.INCONCLUSIVE)
+        )
         text = f"latency of requests with {signal.name} ≤ {edge:.3g} {spelled(interval)}"
         return Reading(outcome, text, interval, None, effect.blocks)
 
-    return Test(f"requests with {signal.name} below the baseline's p{group.quantile * 100:.0f} were spared", read, (LATENCY, signal))
+    return Test(
+        f"requests with {signal.name} below the baseline's p{group.quantile * 100:.0f} were spared",
+        read,
+        (LATENCY, signal),
+    )
 
 
 def precedes(cause: Signal, effect: Signal) -> Test:
@@ -124,11 +137,11 @@ def precedes(cause: Signal, effect: Signal) -> Test:
         frame = frame_with(evidence, cause, effect)
         if isinstance(frame, Reading):
             return frame
-        first = [_first_departure(frame.rows, s) for s in (cause, effect)]
-        if None in first:
+        left, followed = (_first_departure(frame.rows, s) for s in (cause, effect))
+        if left is None or followed is None:
             return Reading(Outcome.INCONCLUSIVE, "one of the two never clearly left its baseline range")
         order = list(dict.fromkeys(frame.rows.sort_values("start")["block"]))
-        lead = order.index(first[1]) - order.index(first[0])  # type: ignore[arg-type]
+        lead = order.index(followed) - order.index(left)
         outcome = Outcome.HELD if lead >= 0 else Outcome.FAILED if lead < -1 else Outcome.INCONCLUSIVE
         return Reading(outcome, f"{cause.name} departed {lead} blocks before {effect.name}")
 
@@ -161,9 +174,13 @@ def fades(signal: Signal) -> Test:
         if first is None or second is None:
             return too_few_blocks()
         gone = second.interval.value < SPARED
-        outcome = Outcome.HELD if gone and first.interval.low > 1 else (
-            Outcome.FAILED if second.interval.low > 1 and not gone else Outcome.INCONCLUSIVE)
-        text = f"{signal.name} against the baseline: first half {spelled(first.interval)}, second half {spelled(second.interval)}"
+        outcome = (
+            Outcome.HELD
+            if gone and first.interval.low > 1
+            else (Outcome.FAILED if second.interval.low > 1 and not gone else Outcome.INCONCLUSIVE)
+        )
+        halves = f"first half {spelled(first.interval)}, second half {spelled(second.interval)}"
+        text = f"{signal.name} against the baseline: {halves}"
         return Reading(outcome, text, second.interval, None, second.blocks)
 
     return Test(f"{signal.name} is back near its baseline in the incident's second half", read, (signal,))
@@ -179,19 +196,21 @@ def second_source_disagrees() -> Test:
 
     def read(evidence: Evidence) -> Reading:
         signal = evidence.symptom.signal if evidence.symptom else LATENCY
-        effects = []
-        for frame in (evidence.requests, evidence.series):
-            if signal.name not in frame:
-                return untestable((signal.name,), f"{signal.name} was measured by one kind of source only")
-            weight = f"n.{signal.name}"
-            effects.append(ratio(frame, signal.name, "mean", weight if weight in frame else None))
-        if effects[0] is None or effects[1] is None:
+        if any(signal.name not in columns for columns in evidence.compared):
+            return untestable((signal.name,), f"{signal.name} was measured by one kind of source only")
+        weight = f"n.{signal.name}" if f"n.{signal.name}" in evidence.series else None
+        traces, metrics = ratio(evidence.requests, signal.name), ratio(evidence.series, signal.name, "mean", weight)
+        if traces is None or metrics is None:
             return too_few_blocks()
-        by_traces, by_metrics = (e.interval for e in effects)
-        both = min(by_traces.value, by_metrics.value) >= SPARED
-        apart = by_traces.low > by_metrics.high or by_metrics.low > by_traces.high
-        outcome = Outcome.FAILED if both else Outcome.HELD if apart else Outcome.INCONCLUSIVE
-        text = f"{signal.name} by traces {spelled(by_traces)}, by metrics {spelled(by_metrics)}"
-        return Reading(outcome, text, by_metrics, None, min(e.blocks for e in effects if e))
+        return _disagreement(signal, traces, metrics)
 
     return Test("traces and metrics disagree about the symptom", read)
+
+
+def _disagreement(signal: Signal, traces: Effect, metrics: Effect) -> Reading:
+    one, other = traces.interval, metrics.interval
+    both = min(one.value, other.value) >= SPARED
+    apart = one.low > other.high or other.low > one.high
+    outcome = Outcome.FAILED if both else Outcome.HELD if apart else Outcome.INCONCLUSIVE
+    text = f"{signal.name} by traces {spelled(one)}, by metrics {spelled(other)}"
+    return Reading(outcome, text, other, None, min(traces.blocks, metrics.blocks))

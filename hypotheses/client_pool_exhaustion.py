@@ -5,10 +5,27 @@ its arrival at the server grows, while the server is idle enough and never sees 
 """
 
 from correlator.model.names import (
-    CALLS_IN_FLIGHT, CALLS_QUEUED, NETWORK, OUTBOUND, POOL_WAIT, SERVER_IN_FLIGHT, SERVER_LATENCY, Events,
+    CALLS_IN_FLIGHT,
+    CALLS_QUEUED,
+    NETWORK,
+    OUTBOUND,
+    POOL_WAIT,
+    SERVER_IN_FLIGHT,
+    SERVER_LATENCY,
+    Events,
 )  # fmt: skip
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, occurs, plateaus, rises_with, separating,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    occurs,
+    plateaus,
+    rises_with,
+    separating,
     shifted,
 )  # fmt: skip
 
@@ -24,9 +41,7 @@ HYPOTHESIS = Hypothesis(
         necessary("server_never_sees_more_than_the_pool", plateaus(SERVER_IN_FLIGHT, while_positive=CALLS_QUEUED)),
         separating("server_did_not_slow_down", not_grown(SERVER_LATENCY, within=1.4)),
         separating("pool_wait_was_measured", shifted(POOL_WAIT, UP, at_least=1.5)),
-        separating(
-            "pool_timeouts", occurs(Events.POOL_TIMEOUT, seen_by=frozenset({"application_log"}))
-        ),
+        separating("pool_timeouts", occurs(Events.POOL_TIMEOUT, seen_by=frozenset({"application_log"}))),
     ),
     rivals=("host_cpu_contention", "traffic_surge"),
     experiment=Experiment(

@@ -16,8 +16,11 @@ HYPOTHESIS = Hypothesis(
         necessary(
             "it_started",
             occurs(
-                Events.ENGINE_START, Events.ENGINE_READY, Events.CUDA_GRAPH_CAPTURE,
-                seen_by=frozenset({"engine_log", "engine_metrics", "traces"}), often=False,
+                Events.ENGINE_START,
+                Events.ENGINE_READY,
+                Events.CUDA_GRAPH_CAPTURE,
+                seen_by=frozenset({"engine_log", "engine_metrics", "traces"}),
+                often=False,
             ),
         ),
         necessary("it_fades", fades(LATENCY)),

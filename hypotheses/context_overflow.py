@@ -6,7 +6,16 @@ names the limit. Growing histories cross it one conversation at a time.
 
 from correlator.model.names import CONTEXT_ERROR, ERROR, INPUT_TOKENS, Events
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, occurs, rises_with, separating, shifted_by,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    occurs,
+    rises_with,
+    separating,
+    shifted_by,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(

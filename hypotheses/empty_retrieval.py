@@ -6,7 +6,17 @@ worse, and prompts get shorter.
 
 from correlator.model.names import EMPTY_RETRIEVAL, INPUT_TOKENS, RETRIEVED
 from hypotheses import (
-    DOWN, UP, Experiment, Hypothesis, Kind, accounts_for, necessary, rises_with, separating, shifted, shifted_by,
+    DOWN,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    rises_with,
+    separating,
+    shifted,
+    shifted_by,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(

@@ -5,10 +5,25 @@ between client and server and in the services themselves, at unchanged traffic a
 """
 
 from correlator.model.names import (
-    ARRIVAL_RATE, CPU_THROTTLED, HOST_CPU, HOST_SIDE, INPUT_TOKENS, OUTPUT_TOKENS,
+    ARRIVAL_RATE,
+    CPU_THROTTLED,
+    HOST_CPU,
+    HOST_SIDE,
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
 )  # fmt: skip
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, reaches, rises_with, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    reaches,
+    rises_with,
+    separating,
+    shifted,
     shifted_by,
 )  # fmt: skip
 
@@ -30,8 +45,8 @@ HYPOTHESIS = Hypothesis(
     rivals=("client_pool_exhaustion", "traffic_surge", "model_change"),
     experiment=Experiment(
         id="move_the_neighbour",
-        why="Pinning the service to its own cores, or moving the neighbour, takes the contention away and nothing else.",
-        command="pidstat -u 1 10 && cat /sys/fs/cgroup/cpu.stat   # who uses the CPU; then taskset or a CPU limit on it",
+        why="Pinning the service to its own cores, or moving the neighbour, takes away the contention alone.",
+        command="pidstat -u 1 10 && cat /sys/fs/cgroup/cpu.stat   # who uses the CPU; then pin or limit it",
         expect="the time between client and server returns to the baseline",
         cost=1,
         risk=1,

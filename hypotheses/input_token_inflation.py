@@ -4,9 +4,27 @@ Prefill time is close to linear in prompt tokens, and while one long prompt is p
 of the batch waits for its next token. Chat history, retrieved passages and tool results grow unnoticed.
 """
 
-from correlator.model.names import DECODE, INPUT_TOKENS, LATENCY, OUTPUT_TOKENS, PREFILL, PREFILL_PER_TOKEN, QUEUE
+from correlator.model.names import (
+    DECODE,
+    INPUT_TOKENS,
+    LATENCY,
+    OUTPUT_TOKENS,
+    PREFILL,
+    PREFILL_PER_TOKEN,
+    QUEUE,
+)
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, rises_with, separating, shifted, spares,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    rises_with,
+    separating,
+    shifted,
+    spares,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -27,9 +45,9 @@ HYPOTHESIS = Hypothesis(
     rivals=("prefix_cache_collapse", "traffic_surge"),
     experiment=Experiment(
         id="replay_request",
-        why="One long prompt and the same prompt trimmed, sent while the service is quiet, show the prefill cost alone.",
+        why="One long prompt and the same one trimmed, sent while the service is quiet, show the prefill cost.",
         command="tollens probe replay_request --long prompt.txt --trimmed prompt-trimmed.txt",
         expect="time to first token falls in step with the tokens removed",
     ),
-    remedy="Cap or summarise history and retrieved passages; alert on input tokens per request; enable prefix caching.",
+    remedy="Cap or summarise history and retrieved passages; alert on input tokens; enable prefix caching.",
 )

@@ -5,10 +5,27 @@ dropped and recomputed in V1. Fewer blocks, longer requests or more of them fill
 """
 
 from correlator.model.names import (
-    KV_CACHE_CAPACITY, KV_CACHE_USAGE, KV_PRESSURE, LATENCY, PREEMPTIONS, QUEUE, DECODE, PREFILL,
+    DECODE,
+    KV_CACHE_CAPACITY,
+    KV_CACHE_USAGE,
+    KV_PRESSURE,
+    LATENCY,
+    PREEMPTIONS,
+    PREFILL,
+    QUEUE,
 )  # fmt: skip
 from hypotheses import (
-    DOWN, UP, Experiment, Hypothesis, Kind, accounts_for, necessary, reaches, rises_with, separating, shifted,
+    DOWN,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    reaches,
+    rises_with,
+    separating,
+    shifted,
     shifted_by,
 )  # fmt: skip
 
@@ -29,7 +46,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="raise_kv_space",
         why="One replica with more KV space (or fewer sequences) shows whether blocks are what is missing.",
-        command="vllm serve … --gpu-memory-utilization 0.95   # or --max-num-seqs lowered; watch vllm:num_preemptions_total",
+        command="vllm serve … --gpu-memory-utilization 0.95   # or a lower --max-num-seqs; watch preemptions",
         expect="preemptions and waiting with a full pool stop on that replica, its latency returns",
         cost=3,
         risk=2,

@@ -6,7 +6,16 @@ at the moment of the change; the work asked for is the same.
 
 from correlator.model.names import DECODE, INPUT_TOKENS, OUTPUT_TOKENS, PREFILL, QUEUE, TIME_PER_OUTPUT_TOKEN
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, changed, necessary, not_grown, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    changed,
+    necessary,
+    not_grown,
+    separating,
+    shifted,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -18,8 +27,16 @@ HYPOTHESIS = Hypothesis(
         necessary(
             "it_changed",
             changed(
-                "model", "engine.model", "engine.version", "engine.fingerprint", "engine.dtype", "engine.quantization",
-                "engine.enforce_eager", "engine.tensor_parallel_size", "engine.speculative_config", kind="the model",
+                "model",
+                "engine.model",
+                "engine.version",
+                "engine.fingerprint",
+                "engine.dtype",
+                "engine.quantization",
+                "engine.enforce_eager",
+                "engine.tensor_parallel_size",
+                "engine.speculative_config",
+                kind="the model",
             ),
         ),
         necessary("every_token_costs_more", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")),

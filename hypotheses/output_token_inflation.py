@@ -6,7 +6,16 @@ longer stops makes every answer longer while each token costs what it did.
 
 from correlator.model.names import DECODE, LATENCY, MAX_TOKENS, OUTPUT_TOKENS, TIME_PER_OUTPUT_TOKEN
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, rises_with, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    rises_with,
+    separating,
+    shifted,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -27,7 +36,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="cap_max_tokens",
         why="A cap on one canary separates longer answers from slower tokens.",
-        command="# on one canary: set max_tokens to the baseline's p90 of output tokens, compare decode time per request",
+        command="# on one canary: set max_tokens to the baseline's p90 of output tokens, compare decode time",
         expect="latency of the canary returns to the baseline",
     ),
     remedy="Set max_tokens per route; ask for brevity in the prompt; alert on output tokens per request.",

@@ -6,7 +6,17 @@ prompt (a clock, an id), or eviction makes the engine compute every token again,
 
 from correlator.model.names import CACHED_SHARE, DECODE, INPUT_TOKENS, PREFILL, PREFILL_PER_TOKEN, QUEUE
 from hypotheses import (
-    DOWN, UP, Experiment, Hypothesis, Kind, accounts_for, changed, necessary, not_grown, separating, shifted,
+    DOWN,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    changed,
+    necessary,
+    not_grown,
+    separating,
+    shifted,
     shifted_by,
 )  # fmt: skip
 

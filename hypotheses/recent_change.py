@@ -16,8 +16,11 @@ HYPOTHESIS = Hypothesis(
         necessary(
             "something_changed",
             occurs(
-                Events.DEPLOY, Events.INSTANCE_START, Events.ENGINE_START,
-                seen_by=frozenset({"traces", "engine_log", "application_log", "engine_metrics"}), often=False,
+                Events.DEPLOY,
+                Events.INSTANCE_START,
+                Events.ENGINE_START,
+                seen_by=frozenset({"traces", "engine_log", "application_log", "engine_metrics"}),
+                often=False,
             ),
         ),
         necessary("only_what_changed_is_hit", confined_to_changed()),

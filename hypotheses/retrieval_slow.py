@@ -6,7 +6,16 @@ way, and the engine looks innocent because it is.
 
 from correlator.model.names import LATENCY, RETRIEVAL, SERVER_LATENCY
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, rises_with, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    rises_with,
+    separating,
+    shifted,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(

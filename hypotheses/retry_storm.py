@@ -6,7 +6,17 @@ load rises while goodput does not.
 
 from correlator.model.names import ARRIVAL_RATE, ATTEMPTS, LATENCY, NETWORK, RETRY, Events
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, occurs, rises_with, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    occurs,
+    rises_with,
+    separating,
+    shifted,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -19,16 +29,14 @@ HYPOTHESIS = Hypothesis(
         necessary("dose_response", rises_with(LATENCY, ATTEMPTS)),
         necessary("repeats_account_for_it", accounts_for(RETRY, NETWORK, at_least=0.2)),
         separating("logical_requests_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),
-        separating(
-            "clients_say_so", occurs(Events.RETRY, seen_by=frozenset({"application_log"}))
-        ),
+        separating("clients_say_so", occurs(Events.RETRY, seen_by=frozenset({"application_log"}))),
     ),
     upstream_of=("scheduler_concurrency_cap", "kv_cache_preemption"),
     rivals=("traffic_surge",),
     experiment=Experiment(
         id="back_off_one_client",
         why="One client with exponential back-off shows whether the repeats or the first tries are too many.",
-        command="# on one client: first retry after 500 ms, doubling to 8 s, ±10 % jitter, at most 3 tries, time-out ≥ p99",
+        command="# on one client: retry after 500 ms, doubling to 8 s, ±10 % jitter, 3 tries, time-out ≥ p99",
         expect="its attempts per request fall towards 1 and its successes do not",
         cost=1,
     ),

@@ -6,7 +6,17 @@ the KV cache is far from full: the limit, not the machine, is the bottleneck.
 
 from correlator.model.names import KV_CACHE_USAGE, QUEUE, RUNNING, WAITING
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, changed, necessary, plateaus, reaches, separating, shifted_by,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    changed,
+    necessary,
+    plateaus,
+    reaches,
+    separating,
+    shifted_by,
     stays_below,
 )  # fmt: skip
 

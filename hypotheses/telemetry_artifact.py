@@ -22,7 +22,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="measure_twice",
         why="A measurement that does not pass through the same pipeline tells the service from its telemetry.",
-        command="curl -s http://localhost:8888/metrics | grep -E 'refused|dropped|send_failed'   # the Collector's own counters",
+        command="curl -s http://localhost:8888/metrics | grep -E 'refused|dropped|send_failed'   # the Collector",
         expect="refused or failed items grew with the symptom if the pipeline is at fault",
         cost=1,
     ),

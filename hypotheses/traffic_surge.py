@@ -5,10 +5,27 @@ stays what it was: it is the number that grew.
 """
 
 from correlator.model.names import (
-    ARRIVAL_RATE, DECODE, INPUT_TOKENS, IN_FLIGHT, LATENCY, NETWORK, OUTPUT_TOKENS, PREFILL, QUEUE,
+    ARRIVAL_RATE,
+    DECODE,
+    IN_FLIGHT,
+    INPUT_TOKENS,
+    LATENCY,
+    NETWORK,
+    OUTPUT_TOKENS,
+    PREFILL,
+    QUEUE,
 )  # fmt: skip
 from hypotheses import (
-    UP, Experiment, Hypothesis, Kind, accounts_for, necessary, not_grown, rises_with, separating, shifted,
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    not_grown,
+    rises_with,
+    separating,
+    shifted,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -25,14 +42,17 @@ HYPOTHESIS = Hypothesis(
         separating("slower_when_crowded", rises_with(LATENCY, IN_FLIGHT)),
     ),
     upstream_of=(
-        "kv_cache_preemption", "scheduler_concurrency_cap", "client_pool_exhaustion", "host_cpu_contention",
+        "kv_cache_preemption",
+        "scheduler_concurrency_cap",
+        "client_pool_exhaustion",
+        "host_cpu_contention",
         "retry_storm",
-    ),  # fmt: skip
+    ),
     rivals=("retry_storm", "scheduler_concurrency_cap", "kv_cache_preemption"),
     experiment=Experiment(
         id="replay_old_rate",
         why="The same requests at the old rate against one replica show whether the rate alone is too much.",
-        command="# replay the incident's requests at the baseline's arrival rate against one replica taken out of rotation",
+        command="# replay the incident's requests at the old arrival rate against one replica out of rotation",
         expect="latency returns to the baseline",
         cost=3,
     ),

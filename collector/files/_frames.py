@@ -37,16 +37,24 @@ def framing(head: bytes) -> Frames | None:
 def bare(stream: BinaryIO) -> Iterator[bytes]:
     """One request, in groups of its resources of about GROUP bytes."""
     group = bytearray()
+    try:
+        for resource in _resources(stream):
+            group += resource
+            if len(group) >= GROUP:
+                yield bytes(group)
+                group.clear()
+    except (EOFError, ValueError):
+        yield bytes(group)
+        raise
+    yield bytes(group)
+
+
+def _resources(stream: BinaryIO) -> Iterator[bytes]:
     while tag := stream.read(1):
         if tag != _RESOURCE:
             raise ValueError("expected nothing but resources in a request")
         prefix = _varint_bytes(stream)
-        group += tag + prefix + _body(stream, _decoded(prefix)[0])
-        if len(group) >= GROUP:
-            yield bytes(group)
-            group.clear()
-    if group:
-        yield bytes(group)
+        yield tag + prefix + _body(stream, _decoded(prefix)[0])
 
 
 def varint(stream: BinaryIO) -> Iterator[bytes]:

@@ -24,23 +24,33 @@ def read_all(
     copies, times = Copies(), list[int]()
     waiting: list[tuple[Found, Reader]] = []
     with ExitStack() as spools:
-        for found in walk(paths, spools):
-            reader = found if isinstance(found, Problem) else choose(found)
-            if isinstance(found, Problem) or isinstance(reader, Problem):
-                yield reader  # type: ignore[misc]
-            elif reader.needs_year:
-                waiting.append((found, reader))
+        for match in _matches(paths, spools):
+            if isinstance(match, Problem):
+                yield match
+            elif match[1].needs_year:
+                waiting.append(match)
             else:
-                progress(found.source.name)
-                for item in _bounded(_read(found, reader, options, copies)):
-                    if isinstance(item, Batch) and len(times) < MAX_TIMES:
-                        times.extend(filter(None, [first_time(item)]))
-                    yield item
+                progress(match[0].source.name)
+                yield from _timed(_read(*match, options, copies), times)
         if times and options.near_unix_nano is None:
             options = replace(options, near_unix_nano=median_low(times))
-        for found, reader in waiting:
-            progress(found.source.name)
-            yield from _bounded(_read(found, reader, options, copies))
+        for match in waiting:
+            progress(match[0].source.name)
+            yield from _read(*match, options, copies)
+
+
+def _matches(paths: Sequence[str], spools: ExitStack) -> Iterator[tuple[Found, Reader] | Problem]:
+    for found in walk(paths, spools):
+        reader = found if isinstance(found, Problem) else choose(found)
+        yield reader if isinstance(found, Problem) or isinstance(reader, Problem) else (found, reader)
+
+
+def _timed(items: Iterator[Batch | Problem], times: list[int]) -> Iterator[Batch | Problem]:
+    """The items as they are; the first time of each batch is noted."""
+    for item in items:
+        if isinstance(item, Batch) and len(times) < MAX_TIMES:
+            times.extend(filter(None, [first_time(item)]))
+        yield item
 
 
 def choose(found: Found) -> Reader | Problem:
@@ -64,6 +74,10 @@ def choose(found: Found) -> Reader | Problem:
 
 
 def _read(found: Found, reader: Reader, options: Options, copies: Copies) -> Iterator[Batch | Problem]:
+    return _bounded(_all(found, reader, options, copies))
+
+
+def _all(found: Found, reader: Reader, options: Options, copies: Copies) -> Iterator[Batch | Problem]:
     """One source; an error inside its reader, a copied span or damaged compression becomes a Problem."""
     name, before = found.source.name, copies.dropped
     try:

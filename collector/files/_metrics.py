@@ -202,7 +202,7 @@ def _buckets(group: _Group) -> tuple[list[float], list[int], int]:
     up_to = [_whole(group.inner[bound]) for bound in bounds]
     total_read = group.inner.get(math.inf, group.count)
     if total_read is None:
-        raise ValueError("expected a bucket le=\"+Inf\" or a _count")
+        raise ValueError('expected a bucket le="+Inf" or a _count')
     total = _whole(total_read)
     if not group.inner:
         return [], [], total

@@ -84,7 +84,7 @@ def pages(stream: BinaryIO, fault: Fault) -> Iterator[Page]:
         try:
             following = _step(page, text, number)
         except ValueError as error:
-            fault(number, text.split("{", 1)[0].split(None, 1)[0][:60], str(error))
+            fault(number, (text.partition("{")[0].split() or [text])[0][:60], str(error))
             continue
         if following is not None:
             yield page

@@ -69,6 +69,8 @@ def series(text: str) -> Series:
     try:
         (family,) = text_string_to_metric_families(text + " 0\n")
         (sample,) = family.samples
+        if not sample.name:
+            raise ValueError("name is empty")
     except (ValueError, IndexError, KeyError) as error:
         raise ValueError(f"expected a metric name and labels ({error})") from None
     labels = tuple(sample.labels.items())

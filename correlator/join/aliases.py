@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 import yaml
 
@@ -53,7 +54,7 @@ def metrics() -> tuple[MetricAlias, ...]:
 
 
 @lru_cache(maxsize=1)
-def _file() -> dict[str, dict[str, object]]:
+def _file() -> dict[str, dict[str, Any]]:
     text = files("configs").joinpath("signals.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, object]] = yaml.safe_load(text)
+    loaded: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return loaded

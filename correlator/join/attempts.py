@@ -44,7 +44,9 @@ def _between(spans: pd.DataFrame, tries: pd.DataFrame, group: list[pd.Series]) -
     if not tries["replaced"].any():
         return out
     by = tries.groupby(group)
-    gap = (by["start"].max() - by["start"].min()) / 1e9 - tries["duration"].where(tries["replaced"], 0).groupby(group).sum() / 1e9
+    gap = (by["start"].max() - by["start"].min()) / 1e9 - tries["duration"].where(tries["replaced"], 0).groupby(
+        group
+    ).sum() / 1e9
     gap = gap[by["replaced"].any()].clip(lower=0)
     per_parent = gap.groupby(level=0).sum()
     clients = per_parent[spans["own_role"].to_numpy()[per_parent.index] == r.CLIENT]

@@ -69,6 +69,7 @@ def _watched(store: Store) -> frozenset[str]:
         """SELECT 'traces' AS source, count() AS n FROM otel_traces
            UNION ALL SELECT 'engine_log', countIf(ServiceName IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
            UNION ALL SELECT 'application_log', countIf(ServiceName NOT IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
-           UNION ALL SELECT 'engine_metrics', countIf(match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')) FROM otel_metrics_gauge"""
+           UNION ALL SELECT 'engine_metrics', countIf(match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]'))
+           FROM otel_metrics_gauge"""
     )
     return frozenset(row.source for row in table.itertuples() if row.n > 0)

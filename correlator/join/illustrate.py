@@ -14,7 +14,13 @@ from correlator.model.findings import Bar, Illustration, Waterfall
 CELLS = 300
 EXAMPLES = 3
 SPANS = 60
-PARTS = {r.SERVER: "decode", r.CLIENT: "network", r.RETRIEVAL: "retrieval", r.RERANK: "rerank", r.POOL_WAIT: "pool_wait"}
+PARTS = {
+    r.SERVER: "decode",
+    r.CLIENT: "network",
+    r.RETRIEVAL: "retrieval",
+    r.RERANK: "rerank",
+    r.POOL_WAIT: "pool_wait",
+}
 
 
 def illustrate(evidence: Evidence, spans: pd.DataFrame, trace_ids: Sequence[str]) -> Illustration:

@@ -122,7 +122,11 @@ def _cache_config(store: Store) -> Iterable[Fact]:
 
 def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
     """Versions and models as the spans name them, each time a value is first seen."""
-    for column, name in (("model", "model"), ("fingerprint", "engine.fingerprint"), ("version", "service.version")):
+    for column, name in (
+        ("model", "model"),
+        ("fingerprint", "engine.fingerprint"),
+        ("version", "service.version"),
+    ):
         if column not in spans:
             continue
         rows = spans[spans[column] != ""]

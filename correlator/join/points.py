@@ -44,19 +44,23 @@ def _wanted() -> list[str]:
 _FOLDED = "replaceRegexpAll(toString(MetricName), '[.:-]', '_') IN {names:Array(String)} AND bitAnd(Flags, 1) = 0"
 
 
+def _selected(table: str, value: str, shape: str, temporality: str = "AggregationTemporality", count: str = "0") -> str:
+    return f"""SELECT {_columns()}, {value} AS value, toFloat64({count}) AS count,
+        toInt32({temporality}) AS temporality, {shape} AS shape FROM {table} WHERE {_FOLDED}"""
+
+
 def _scalars(store: Store) -> pd.DataFrame:
-    gauge = f"SELECT {_columns()}, Value AS value, toInt32(0) AS temporality, 'level' AS shape FROM otel_metrics_gauge WHERE {_FOLDED}"
-    total = f"SELECT {_columns()}, Value AS value, toInt32(AggregationTemporality) AS temporality, if(IsMonotonic, 'counter', 'level') AS shape FROM otel_metrics_sum WHERE {_FOLDED}"
-    table = store.query(f"SELECT * FROM ({gauge} UNION ALL {total}) ORDER BY name, series, time", names=_wanted())
-    return table.assign(count=np.nan)
+    gauge = _selected("otel_metrics_gauge", "Value", "'level'", temporality="0")
+    total = _selected("otel_metrics_sum", "Value", "if(IsMonotonic, 'counter', 'level')")
+    return store.query(f"SELECT * FROM ({gauge} UNION ALL {total}) ORDER BY name, series, time", names=_wanted())
 
 
 def _distributions(store: Store) -> pd.DataFrame:
-    histogram = f"SELECT {_columns()}, Sum AS value, toFloat64(Count) AS count, toInt32(AggregationTemporality) AS temporality FROM otel_metrics_histogram WHERE {_FOLDED}"
-    exponential = histogram.replace("otel_metrics_histogram", "otel_metrics_exponential_histogram")
-    summary = f"SELECT {_columns()}, Sum AS value, toFloat64(Count) AS count, toInt32(2) AS temporality FROM otel_metrics_summary WHERE {_FOLDED}"
-    statement = f"SELECT * FROM ({histogram} UNION ALL {exponential} UNION ALL {summary}) ORDER BY name, series, time"
-    return store.query(statement, names=_wanted()).assign(shape="distribution")
+    kinds = ("histogram", "exponential_histogram")
+    selects = [_selected(f"otel_metrics_{kind}", "Sum", "'distribution'", count="Count") for kind in kinds]
+    selects.append(_selected("otel_metrics_summary", "Sum", "'distribution'", temporality="2", count="Count"))
+    union = " UNION ALL ".join(selects)
+    return store.query(f"SELECT * FROM ({union}) ORDER BY name, series, time", names=_wanted())
 
 
 _SHAPES = {"level": ("level",), "rate": ("counter",), "mean": ("distribution",)}
@@ -76,7 +80,13 @@ def _matching(raw: pd.DataFrame, alias: MetricAlias) -> pd.DataFrame:
 
 def _levels(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
-        {"series": rows["series"], "start": rows["time"], "seconds": np.nan, "value": rows["value"], "weight": np.nan}
+        {
+            "series": rows["series"],
+            "start": rows["time"],
+            "seconds": np.nan,
+            "value": rows["value"],
+            "weight": np.nan,
+        }
     )
 
 
@@ -88,7 +98,9 @@ def _increments(rows: pd.DataFrame) -> pd.DataFrame:
     for column in ("value", "count"):
         delta = by[column].diff()
         restarted = delta < 0
-        rows = rows.assign(**{f"d_{column}": np.where(cumulative, np.where(restarted, rows[column], delta), rows[column])})
+        rows = rows.assign(
+            **{f"d_{column}": np.where(cumulative, np.where(restarted, rows[column], delta), rows[column])}
+        )
     own = (rows["time"] - rows["began"]) / 1e9
     seconds = seconds.where(cumulative, own.where((rows["began"] > 0) & (own > 0), seconds))
     usual = seconds.groupby(rows["series"]).transform("median")

@@ -104,10 +104,15 @@ def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:
     entry = kept["trace_id"].map(roots["service"])
     part = kept["role"].map({r.RETRIEVAL: n.RETRIEVAL.name, r.RERANK: n.RERANK.name, r.POOL_WAIT: n.POOL_WAIT.name})
     part = part.where(kept["role"] != r.CLIENT, n.NETWORK.name).where(kept["role"] != r.SERVER, n.REMAINDER.name)
-    part = part.mask(part.isna(), pd.Series(np.where(kept["service"] == entry, n.GATEWAY.name, n.REMAINDER.name), kept.index))
+    part = part.mask(
+        part.isna(),
+        pd.Series(np.where(kept["service"] == entry, n.GATEWAY.name, n.REMAINDER.name), kept.index),
+    )
     part = part.where(~kept["in_retry"], n.RETRY.name)
     parts = kept["own"].groupby([kept["trace_id"], part]).sum().unstack()
-    parts = parts.reindex(columns=sorted({*parts.columns, n.GATEWAY.name, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name}))
+    parts = parts.reindex(
+        columns=sorted({*parts.columns, n.GATEWAY.name, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name})
+    )
     between = kept["between"].groupby(kept["trace_id"]).sum()
     parts[n.NETWORK.name] = parts[n.NETWORK.name] - between.where(parts[n.NETWORK.name].notna(), 0.0)
     parts[n.RETRY.name] = parts[n.RETRY.name].fillna(0.0) + between
@@ -156,7 +161,7 @@ def _flight(kept: pd.DataFrame, rows: pd.DataFrame, share: float) -> pd.DataFram
 def _open(starts: pd.Series, ends: pd.Series, at: pd.Series) -> np.ndarray:
     begun = np.searchsorted(np.sort(starts.to_numpy(dtype=np.int64)), at.to_numpy(dtype=np.int64), side="left")
     ended = np.searchsorted(np.sort(ends.to_numpy(dtype=np.int64)), at.to_numpy(dtype=np.int64), side="right")
-    return np.maximum(begun - ended, 0).astype(float)
+    return np.asarray(np.maximum(begun - ended, 0), dtype=float)
 
 
 def _derived(rows: pd.DataFrame) -> pd.DataFrame:

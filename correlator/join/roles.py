@@ -32,7 +32,5 @@ def roles(spans: pd.DataFrame) -> pd.Series:
         | name.str.match(r"retriev|vector.?search|similarity.?search")
     )
     waits = name.str.contains(r"(?:pool|connection).?(?:wait|acquire|checkout)|acquire.?connection", regex=True)
-    found = np.select(
-        [waits, serves, reranks, retrieves, calls], [POOL_WAIT, SERVER, RERANK, RETRIEVAL, CLIENT], OTHER
-    )
+    found = np.select([waits, serves, reranks, retrieves, calls], [POOL_WAIT, SERVER, RERANK, RETRIEVAL, CLIENT], OTHER)
     return pd.Series(found, index=spans.index)

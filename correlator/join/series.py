@@ -70,26 +70,44 @@ def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def _derived(wide: pd.DataFrame) -> pd.DataFrame:
-    get = lambda s: wide.get(s, pd.Series(np.nan, wide.index))  # noqa: E731
     wide = _latencies(wide)
-    cached, prompt = get("cached_token_rate"), get(n.PROMPT_THROUGHPUT.name)
-    shares = (cached / prompt.where(prompt > 0)).clip(0, 1)
-    busy = (1 - get("host_cpu_idle")).combine_first(1 - get("host_cpu_idle_rate")).clip(0, 1)
-    finished = get("completion_rate")
-    tokens = get(n.PROMPT_THROUGHPUT.name) / finished.where(finished > 0)
-    made = get(n.GENERATION_THROUGHPUT.name) / finished.where(finished > 0)
+    finished = _column(wide, "completion_rate")
     wide = wide.assign(
         **{
-            n.CACHED_SHARE.name: shares.combine_first(get(n.CACHED_SHARE.name).where(lambda v: v >= 0)),
-            n.HOST_CPU.name: busy,
-            n.CPU_THROTTLED.name: get("cpu_throttled_periods") / get("cpu_periods").where(lambda v: v > 0),
-            n.ARRIVAL_RATE.name: get(n.ARRIVAL_RATE.name).combine_first(finished),
+            n.CACHED_SHARE.name: _cached_share(wide),
+            n.HOST_CPU.name: _cpu(wide),
+            n.CPU_THROTTLED.name: _column(wide, "cpu_throttled_periods") / _positive(wide, "cpu_periods"),
+            n.ARRIVAL_RATE.name: _column(wide, n.ARRIVAL_RATE.name).combine_first(finished),
+            n.KV_PRESSURE.name: _kv_pressure(wide),
         }
     )
-    for signal, per_request in ((n.INPUT_TOKENS, tokens), (n.OUTPUT_TOKENS, made)):
+    for signal, rate in ((n.INPUT_TOKENS, n.PROMPT_THROUGHPUT), (n.OUTPUT_TOKENS, n.GENERATION_THROUGHPUT)):
         if signal.name not in wide:
-            wide = wide.assign(**{signal.name: per_request, f"n.{signal.name}": finished})
-    return _ledger(_errors(wide.assign(**{n.KV_PRESSURE.name: _kv_pressure(wide)})))
+            mean = _column(wide, rate.name) / _positive(wide, "completion_rate")
+            wide = wide.assign(**{signal.name: mean, f"n.{signal.name}": finished})
+    return _ledger(_errors(wide))
+
+
+def _column(wide: pd.DataFrame, name: str) -> pd.Series:
+    return wide[name] if name in wide else pd.Series(np.nan, wide.index)
+
+
+def _positive(wide: pd.DataFrame, name: str) -> pd.Series:
+    """A divisor: unknown where it is zero."""
+    column = _column(wide, name)
+    return column.where(column > 0)
+
+
+def _cached_share(wide: pd.DataFrame) -> pd.Series:
+    """Cached over all prompt tokens; else a hit rate the engine printed (-1 means caching is off: unknown)."""
+    share = (_column(wide, "cached_token_rate") / _positive(wide, n.PROMPT_THROUGHPUT.name)).clip(0, 1)
+    printed = _column(wide, n.CACHED_SHARE.name)
+    return share.combine_first(printed.where(printed >= 0))
+
+
+def _cpu(wide: pd.DataFrame) -> pd.Series:
+    idle = _column(wide, "host_cpu_idle").combine_first(_column(wide, "host_cpu_idle_rate"))
+    return (1 - idle).clip(0, 1)
 
 
 def _kv_pressure(wide: pd.DataFrame) -> pd.Series:
@@ -113,7 +131,9 @@ def _errors(wide: pd.DataFrame) -> pd.DataFrame:
     if "failure_rate" not in wide or "completion_rate" not in wide:
         return wide
     total = wide["completion_rate"].fillna(0) + wide["failure_rate"].fillna(0)
-    return wide.assign(**{n.ERROR.name: wide["failure_rate"].fillna(0) / total.where(total > 0), f"n.{n.ERROR.name}": total})
+    return wide.assign(
+        **{n.ERROR.name: wide["failure_rate"].fillna(0) / total.where(total > 0), f"n.{n.ERROR.name}": total}
+    )
 
 
 def _ledger(wide: pd.DataFrame) -> pd.DataFrame:

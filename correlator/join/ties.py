@@ -15,6 +15,7 @@ from correlator.join.series import BUCKET_NS
 from correlator.model import names as n
 from correlator.model.evidence import BLOCK_NS, Event
 
+
 def tie(requests: pd.DataFrame, series: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Requests with state columns added, and the signals that were sampled too rarely to be tied."""
     if requests.empty or series.empty:

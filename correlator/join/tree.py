@@ -83,7 +83,12 @@ def critical_path(spans: pd.DataFrame) -> pd.DataFrame:
 
 
 def _clip_children(
-    rows: np.ndarray, parents: np.ndarray, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray
+    rows: np.ndarray,
+    parents: np.ndarray,
+    start: np.ndarray,
+    end: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
 ) -> None:
     """Set each child's effective interval inside its parent's, later-ending siblings first."""
     child_low = np.maximum(start[rows], low[parents])

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from correlator.join.symptom import CANDIDATES, find_symptom, source
+from correlator.join.symptom import CANDIDATES, find_symptom
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Kind, Symptom, Window, Windows, with_windows
 from correlator.model.names import LATENCY, Signal
@@ -21,6 +21,8 @@ from correlator.model.names import LATENCY, Signal
 GRID = 120
 """Stretches are searched on at most this many cells; longer data gets longer cells."""
 SHUFFLES = 199
+SEARCHED = 10
+"""Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
 MOMENTS = frozenset({"engine_start", "engine_dead", "instance_start", "deploy", "restart"})
 MIN_CELLS = MIN_BLOCKS
 
@@ -34,7 +36,7 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
     best = _best(evidence, pairs, kind)
     if best is None:
         searched = _searched(evidence)
-        best = _best(evidence, [searched], kind) if searched is not None else None
+        best = _best(evidence, [searched], kind, SEARCHED) if searched is not None else None
     if best is not None:
         return _with(evidence, *best)
     fallback = pairs[0] if pairs else _halves(active)
@@ -77,15 +79,25 @@ def _activity(evidence: Evidence) -> np.ndarray:
 def _at_boundaries(evidence: Evidence, active: np.ndarray) -> list[Windows]:
     """One pair per distinct way the known moments cut the activity in two."""
     moments = sorted({e.unix_nano for e in evidence.events if e.name in MOMENTS} | set(_changes(evidence)))
-    cuts = sorted({int(np.searchsorted(active, m)) for m in moments})
-    cuts = [c for c in cuts if 0 < c < len(active)]
+    cuts = _apart(sorted({int(np.searchsorted(active, m)) for m in moments}), active)
     found = []
     for i, cut in enumerate(cuts):
         before = active[(cuts[i - 1] if i else 0) : cut]
         after = active[cut : (cuts[i + 1] if i + 1 < len(cuts) else len(active))]
         if all(part[-1] - part[0] >= (MIN_BLOCKS - 1) * BLOCK_NS for part in (before, after)):
-            found.append(Windows(Window(int(before[0]), int(before[-1]) + 1), Window(int(after[0]), int(after[-1]) + 1)))
+            found.append(
+                Windows(Window(int(before[0]), int(before[-1]) + 1), Window(int(after[0]), int(after[-1]) + 1))
+            )
     return found
+
+
+def _apart(cuts: list[int], active: np.ndarray) -> list[int]:
+    """Cuts at least MIN_BLOCKS blocks of activity apart; of close ones, that at the longest idle stretch."""
+    groups: list[list[int]] = []
+    for cut in (c for c in cuts if 0 < c < len(active)):
+        close = bool(groups) and active[cut] - active[groups[-1][-1]] < (MIN_BLOCKS - 1) * BLOCK_NS
+        groups[-1].append(cut) if close else groups.append([cut])
+    return [max(group, key=lambda c: active[c] - active[c - 1]) for group in groups]
 
 
 def _changes(evidence: Evidence) -> Iterable[int]:
@@ -97,10 +109,12 @@ def _changes(evidence: Evidence) -> Iterable[int]:
         seen[key] = fact.value
 
 
-def _best(evidence: Evidence, pairs: list[Windows], kind: Kind | None) -> tuple[Windows, Symptom] | None:
+def _best(
+    evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1
+) -> tuple[Windows, Symptom] | None:
     found = []
     for windows in pairs:
-        symptom = find_symptom(with_windows(evidence, windows), kind, tests=len(pairs))
+        symptom = find_symptom(with_windows(evidence, windows), kind, tests=tests * len(pairs))
         if symptom is not None:
             found.append((windows, symptom))
     return max(found, key=lambda pair: abs(np.log(max(pair[1].change.value, 1e-9)))) if found else None
@@ -132,8 +146,9 @@ def _searched(evidence: Evidence) -> Windows | None:
 
 def _cells(evidence: Evidence, signal: Signal) -> pd.DataFrame | None:
     """Mean of the signal by cell of equal width, logarithmic for times."""
-    marked = evidence.requests if signal.name in evidence.requests else evidence.series
-    if signal.name not in marked or marked[signal.name].notna().sum() < 4 * MIN_CELLS:
+    frames = (f for f in (evidence.requests, evidence.series) if signal.name in f and f[signal.name].notna().any())
+    marked = next(frames, None)
+    if marked is None:
         return None
     rows = marked[marked[signal.name].notna()]
     extent = int(rows["start"].max() - rows["start"].min())

@@ -117,7 +117,7 @@ def _pearson(sums: Floats) -> Floats:
     n, sx, sy, sxx, syy, sxy = sums.T
     covariance = sxy - sx * sy / n
     variance = (sxx - sx**2 / n) * (syy - sy**2 / n)
-    return np.clip(covariance / np.sqrt(np.maximum(variance, 1e-18)), -0.9999, 0.9999)
+    return np.asarray(np.clip(covariance / np.sqrt(np.maximum(variance, 1e-18)), -0.9999, 0.9999))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,8 @@ def _side(codes: Codes, values: Floats, mass: Floats, statistic: str) -> _Side:
 def _codes(frame: pd.DataFrame) -> Codes:
     block = frame["block"]
     if isinstance(block.dtype, pd.CategoricalDtype):
-        return block.cat.codes.to_numpy(dtype=np.int64)
-    return pd.factorize(block)[0].astype(np.int64)
+        return np.asarray(block.cat.codes, dtype=np.int64)
+    return np.asarray(pd.factorize(block)[0], dtype=np.int64)
 
 
 def _sums(codes: Codes, *columns: Floats) -> Floats:

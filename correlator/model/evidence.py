@@ -178,5 +178,6 @@ def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
         code[(start >= window.start) & (start < window.end)] = i
     block = frame["host"].astype(str) + "@" + (frame["start"] // BLOCK_NS).astype(str)
     return frame.assign(
-        period=pd.Categorical.from_codes(code, categories=["", BASELINE, INCIDENT]), block=pd.Categorical(block)
+        period=pd.Categorical.from_codes(code, categories=["", BASELINE, INCIDENT]),
+        block=pd.Categorical(block),
     )

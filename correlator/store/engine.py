@@ -6,6 +6,7 @@ because two queries at a time on one handle mix up their results.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,11 @@ HERE = Path(__file__).parent
 
 class StoreError(Exception):
     """The engine refused to open or to run a statement; the message is ClickHouse's own."""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the message, without its code."""
+        return re.split(r"[.:] ", str(self).rpartition("DB::Exception: ")[2])[0]
 
 
 class Engine:

@@ -76,9 +76,7 @@ def _stage(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
     deep = engine.query(f"SELECT deep FROM otlp_{signal} SETTINGS max_threads = 1", {})["deep"]
     if deep.any():
         pairs = zip(payloads, deep, strict=True)
-        _decode(
-            engine, signal, [flattened(signal, payload) if nested else payload for payload, nested in pairs]
-        )
+        _decode(engine, signal, [flattened(signal, payload) if nested else payload for payload, nested in pairs])
 
 
 def _targets(engine: Engine, signal: Signal) -> Iterable[str]:
@@ -95,7 +93,7 @@ def _decode(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
     try:
         engine.insert(_INSERTS[signal], b"".join(map(_framed, payloads)))
     except StoreError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(error.summary) from None
 
 
 def _framed(payload: bytes) -> bytes:
@@ -121,7 +119,7 @@ def _statement(signal: Signal) -> str:
 
 
 _KINDS = """
-SELECT DISTINCT arrayJoin(arrayFlatten(resource_metrics.scope_metrics.metrics.kind)) AS kind FROM otlp_metrics
+SELECT DISTINCT toString(arrayJoin(arrayFlatten(resource_metrics.scope_metrics.metrics.kind))) AS kind FROM otlp_metrics
 """
 _SETTINGS = "SETTINGS output_format_json_escape_forward_slashes = 0, max_partitions_per_insert_block = 0"
 _INSERTS = {signal: _statement(signal) for signal in Signal}

@@ -37,9 +37,7 @@ _ATTRIBUTES = f"Array(Tuple(key String, value {_VALUE}))"
 _NUMBER = "number Enum8('unset' = 0, 'real' = {}, 'whole' = 6), real Float64, whole Int64"
 _POINT = f"start_nano UInt64, time_nano UInt64, flags UInt32, attributes {_ATTRIBUTES}"
 _TOTALS = "count UInt64, sum Float64"
-_EXEMPLAR = (
-    f"time_nano UInt64, {_NUMBER.format(3)}, span_id String, trace_id String, attributes {_ATTRIBUTES}"
-)
+_EXEMPLAR = f"time_nano UInt64, {_NUMBER.format(3)}, span_id String, trace_id String, attributes {_ATTRIBUTES}"
 _DISTRIBUTION = f"{_TOTALS}, min Float64, max Float64, exemplars Array(Tuple({_EXEMPLAR}))"
 _TYPES = {
     "value": _VALUE,

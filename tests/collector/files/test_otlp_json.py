@@ -104,7 +104,11 @@ def test_special_numbers_are_text() -> None:
         ({"spanId": 7}, "spanId", "expected 16 hex characters, found 7"),
         ({"kind": "SPAN_KIND_SERVER"}, "kind", "expected an integer (enum names are not OTLP)"),
         ({"kind": True}, "kind", "expected an integer"),
-        ({"startTimeUnixNano": "soon"}, "startTimeUnixNano", "expected an unsigned 64-bit integer, found 'soon'"),
+        (
+            {"startTimeUnixNano": "soon"},
+            "startTimeUnixNano",
+            "expected an unsigned 64-bit integer, found 'soon'",
+        ),
         ({"startTimeUnixNano": -1}, "startTimeUnixNano", "expected an unsigned 64-bit integer, found -1"),
         ({"startTimeUnixNano": "1" * 30}, "startTimeUnixNano", "expected an unsigned 64-bit integer"),
         ({"flags": 1.5}, "flags", "expected an unsigned 32-bit integer, found 1.5"),
@@ -113,8 +117,16 @@ def test_special_numbers_are_text() -> None:
         ({"status": []}, "status", "expected an object"),
         ({"events": {}}, "events", "expected an array"),
         ({"events": [{}, {"name": 1}]}, "events[1].name", "expected a string, found 1"),
-        ({"attributes": [{"key": "k", "value": {"doubleValue": "x"}}]}, "attributes[0].value.doubleValue", "number"),
-        ({"attributes": [{"value": {"bytesValue": "~"}}]}, "attributes[0].value.bytesValue", "expected base64"),
+        (
+            {"attributes": [{"key": "k", "value": {"doubleValue": "x"}}]},
+            "attributes[0].value.doubleValue",
+            "number",
+        ),
+        (
+            {"attributes": [{"value": {"bytesValue": "~"}}]},
+            "attributes[0].value.bytesValue",
+            "expected base64",
+        ),
         ({"attributes": [{"value": {"boolValue": 1}}]}, "attributes[0].value.boolValue", "true or false"),
         (
             {"attributes": [{"value": {"boolValue": True, "intValue": 1}}]},

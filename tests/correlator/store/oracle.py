@@ -33,16 +33,18 @@ class Json:
 
 
 def same_json(expected, actual):
-    """Equality that tells 1 from true, and does not mind an integral number written without a point."""
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        pairs = [(expected[key], actual[key]) for key in expected if key in actual]
-        return expected.keys() == actual.keys() and all(same_json(*pair) for pair in pairs)
-    if isinstance(expected, list) and isinstance(actual, list):
-        return len(expected) == len(actual) and all(map(same_json, expected, actual))
-    numbers = isinstance(expected, int | float) and not isinstance(expected, bool)
-    return expected == actual and isinstance(actual, bool) == isinstance(expected, bool) and (
-        numbers or type(expected) is type(actual)
-    )
+    """Equality that tells 1 from true, and does not mind a real number written without a point."""
+    match expected, actual:
+        case dict(), dict():
+            return expected.keys() == actual.keys() and all(
+                same_json(expected[key], actual[key]) for key in expected
+            )
+        case list(), list():
+            return len(expected) == len(actual) and all(map(same_json, expected, actual))
+        case float(), int() | float() if not isinstance(actual, bool):
+            return expected == float(actual)
+        case _:
+            return type(expected) is type(actual) and expected == actual
 
 
 def rows(signal, payload):

@@ -22,7 +22,13 @@ CASES = {
     "nobody_would_have_seen_a_start": Case(
         window(served(), then=WARMING, watched=frozenset()), Verdict.UNTESTABLE, missing="engine_log"
     ),
-    "a_start_and_requests_that_just_became_slow": Case(
-        window(served(), then=served(queue=0.05, warm_up=0.6), events=(BEFORE, NOW)), Verdict.INCONCLUSIVE
+    "a_start_and_too_few_requests_to_tell_whether_it_fades": Case(
+        window(
+            served(per_block=4),
+            then=served(per_block=4, queue=0.12),
+            blocks=6,
+            events=(event(Events.ENGINE_READY, -3600, blocks=6), event(Events.ENGINE_READY, 0, blocks=6)),
+        ),
+        Verdict.INCONCLUSIVE,
     ),
 }
