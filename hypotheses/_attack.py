@@ -45,6 +45,7 @@ def fooled_by_placebo(supported: Sequence[Hypothesis], evidence: Evidence, find:
 def variations(evidence: Evidence, find: FindSymptom) -> Iterator[tuple[str, Evidence]]:
     """The same evidence seen a little differently, each with its symptom found anew."""
     kind = evidence.symptom.kind if evidence.symptom else None
+    evidence = replace(evidence, requests=evidence.numbers[0].assign(host=evidence.requests["host"]))
     for name, changed in _changed(evidence):
         yield name, replace(changed, symptom=find(changed, kind))
 
@@ -84,16 +85,17 @@ def _without_metrics(evidence: Evidence) -> Evidence:
 def _resampled(evidence: Evidence, seed: int) -> Evidence:
     """Blocks drawn with replacement within each period; a block drawn twice counts as two."""
     rng = np.random.default_rng(seed)
-    blocks = pd.concat([evidence.requests[["period", "block"]], evidence.series[["period", "block"]]]).drop_duplicates()
-    chosen = []
+    pairs = pd.concat([frame[["period", "block"]].astype(str) for frame in (evidence.requests, evidence.series)])
+    drawn = []
     for period in (BASELINE, INCIDENT):
-        mine = np.sort(blocks.loc[blocks["period"] == period, "block"].to_numpy(dtype=str))
-        drawn = rng.choice(mine, len(mine)) if len(mine) else mine
-        copies = [f"{block}#{i}" for i, block in enumerate(drawn)]
-        chosen.append(pd.DataFrame({"period": period, "block": drawn, "copy": copies}))
-    table = pd.concat(chosen)
-    return replace(evidence, requests=_drawn(evidence.requests, table), series=_drawn(evidence.series, table))
+        mine = np.unique(pairs.loc[pairs["period"] == period, "block"].to_numpy(dtype=str))
+        drawn += [(period, block) for block in rng.choice(mine, len(mine))] if len(mine) else []
+    return replace(evidence, requests=_drawn(evidence.requests, drawn), series=_drawn(evidence.series, drawn))
 
 
-def _drawn(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    return frame.merge(table, on=["period", "block"]).drop(columns="block").rename(columns={"copy": "block"})
+def _drawn(frame: pd.DataFrame, drawn: list[tuple[str, str]]) -> pd.DataFrame:
+    rows = frame.groupby(["period", "block"], observed=True).indices
+    parts = [rows.get(pair, np.empty(0, dtype=np.int64)) for pair in drawn]
+    copies = np.repeat(np.arange(len(drawn)), [len(part) for part in parts])
+    taken = frame.iloc[np.concatenate(parts) if parts else []].reset_index(drop=True)
+    return taken.assign(block=pd.Categorical(copies))

@@ -26,18 +26,18 @@ class Frame:
 def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     """A frame in which every signal is present in both windows, or the reading that says what is missing."""
     asked = [s.name for s in dict.fromkeys(signals)]
-    for frame, columns in zip((evidence.requests, evidence.series), evidence.compared, strict=True):
+    for frame, columns in zip(evidence.numbers, evidence.compared, strict=True):
         if columns.issuperset(asked):
-            return Frame(_narrow(_answered(frame) if LATENCY.name in asked else frame, asked))
+            return Frame(_answered(frame) if LATENCY.name in asked else frame)
     return untestable(_absent(evidence, signals))
 
 
 def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     """Like `frame_with`, but only the incident has to have the signals; series first, for states over time."""
     asked = [s.name for s in signals]
-    for frame in (evidence.series, evidence.requests):
+    for frame in reversed(evidence.numbers):
         if set(asked) <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, asked].dropna().empty:
-            return Frame(_narrow(frame, asked))
+            return Frame(frame)
     return untestable(_absent(evidence, signals))
 
 
@@ -52,17 +52,14 @@ def too_few_blocks(blocks: int = 0) -> Reading:
     return Reading(Outcome.UNTESTABLE, "too few blocks of 10 s in a window for an interval", blocks=blocks)
 
 
-def _narrow(frame: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
-    """Only the columns a prediction may look at: boolean selection of wide frames is what costs."""
-    wanted = {"trace_id", "start", "period", "block", *asked, *(f"n.{name}" for name in asked)}
-    return frame[[c for c in frame.columns if c in wanted or c.startswith("attribute.service.")]]
-
-
 def _answered(frame: pd.DataFrame) -> pd.DataFrame:
     """Latency is that of answered requests: failing fast is not being fast."""
     if ERROR.name not in frame:
         return frame
-    answered = frame[~(frame[ERROR.name] > 0)]
+    failed = frame[ERROR.name].to_numpy() > 0
+    if not failed.any():
+        return frame
+    answered = frame[~failed]
     return answered if len(answered) >= len(frame) / 2 else frame
 
 

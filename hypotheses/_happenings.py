@@ -98,9 +98,8 @@ def confined_to_changed(prefix: str = "attribute.service.") -> Test:
         frame = frame_with(evidence, LATENCY)
         if isinstance(frame, Reading):
             return frame
-        columns = [c for c in frame.rows.columns if c.startswith(prefix)]
-        for column in columns:
-            split = _old_and_new(frame.rows, column)
+        for column in (c for c in evidence.requests.columns if c.startswith(prefix)):
+            split = _old_and_new(evidence.requests, column)
             if split is not None:
                 return split
         return untestable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from correlator.model.effects import MIN_BLOCKS, difference, ratio
@@ -135,9 +136,9 @@ def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Directio
     """Three traces of the incident that show it most."""
     if "trace_id" not in rows:
         return ()
-    values = rows.loc[rows["period"] == INCIDENT, signal.name]
-    chosen = values.nlargest(3) if direction is Direction.UP else values.nsmallest(3)
-    return tuple(rows.loc[chosen.index, "trace_id"])
+    values = np.where(rows["period"] == INCIDENT, rows[signal.name].to_numpy(dtype=float), np.nan)
+    order = np.argsort(values if direction is Direction.DOWN else -values, kind="stable")[:3]
+    return tuple(str(t) for t in rows["trace_id"].iloc[order[~np.isnan(values[order])]])
 
 
 def _incident(frame: Frame, signal: Signal) -> pd.DataFrame:

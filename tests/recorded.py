@@ -1,16 +1,16 @@
-"""The recorded incidents of `tests/data/captures`, joined once a process and diagnosed in many ways.
+"""The recorded incidents of `tests/data/captures`, read and joined once a process, diagnosed in many ways.
 
 Only tests read `truth.json`: the cause and the windows that whoever recorded the incident wrote down.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from collector.files import read
-from correlator.join.build import Joined, build
+from correlator.join.build import build
 from correlator.join.symptom import find_symptom
 from correlator.join.windows import trimmed, with_found_windows
 from correlator.model.evidence import Evidence, Window, Windows, with_windows
@@ -21,7 +21,8 @@ from correlator.wiring import engine
 
 FOLDER = Path(__file__).parent / "data" / "captures"
 CAUSES = {path.parent.name: json.loads(path.read_text())["id"] for path in sorted(FOLDER.glob("*/truth.json"))}
-INCIDENTS = {capture: cause for capture, cause in CAUSES.items() if cause != "none"}
+INCIDENTS = [capture for capture, cause in CAUSES.items() if cause != "none"]
+HEALTHY = [capture for capture, cause in CAUSES.items() if cause == "none"]
 
 EVERYTHING = frozenset({"traces.jsonl.gz", "metrics.jsonl.gz", "logs.jsonl.gz", "scrape", "vllm.log.gz"})
 NO_TRACES = EVERYTHING - {"traces.jsonl.gz"}
@@ -36,18 +37,50 @@ class Answered:
     evidence: Evidence
     findings: tuple[Finding, ...]
 
-    def finding(self, hypothesis: str) -> Finding:
+    def of(self, hypothesis: str) -> Finding:
         return next(f for f in self.findings if f.hypothesis == hypothesis)
 
-    def of(self, verdict: Verdict) -> set[str]:
-        return {f.hypothesis for f in self.findings if f.verdict is verdict}
+    def judged(self, *verdicts: Verdict) -> set[str]:
+        return {f.hypothesis for f in self.findings if f.verdict in verdicts}
+
+    def accuses(self, cause: str) -> bool:
+        """The answer to an incident: this cause first, supported, and more likely than not."""
+        first = self.findings[0]
+        return first.hypothesis == cause and first.verdict is Verdict.SUPPORTED and first.probability >= 0.6
+
+
+@lru_cache(maxsize=64)
+def answered(
+    capture: str, given: bool = False, files: frozenset[str] = EVERYTHING, onset_shift_s: float = 0.0
+) -> Answered:
+    """A recording diagnosed; windows as recorded where `given`, found otherwise."""
+    evidence = joined(capture, files)
+    if given:
+        evidence = with_windows(evidence, trimmed(true_windows(capture, onset_shift_s), evidence))
+        evidence = replace(evidence, symptom=find_symptom(evidence))
+    else:
+        evidence = with_found_windows(evidence)
+    return Answered(evidence, engine().answer(evidence, attack=False).findings)
+
+
+@lru_cache(maxsize=32)
+def joined(capture: str, files: frozenset[str] = EVERYTHING) -> Evidence:
+    """A recording joined from some of its files."""
+    if len(files) == 1:
+        return _joined(read_all(paths(capture, files)))
+    sources = tuple(paths(capture, files))
+    return _joined([item for name, item in _read_everything(capture) if name.startswith(sources)])
+
+
+def read_all(sources: Sequence[str]) -> list[Batch | Problem]:
+    return list(read(sources))
 
 
 def paths(capture: str, files: Iterable[str] = EVERYTHING) -> list[str]:
     return [str(FOLDER / capture / name) for name in sorted(files)]
 
 
-def truth_windows(capture: str, onset_shift_s: float = 0.0) -> Windows:
+def true_windows(capture: str, onset_shift_s: float = 0.0) -> Windows:
     """The windows as recorded, the boundary between them moved."""
     truth = json.loads((FOLDER / capture / "truth.json").read_text())
     (start, middle), (onset, end) = truth["baseline"], truth["incident"]
@@ -55,29 +88,15 @@ def truth_windows(capture: str, onset_shift_s: float = 0.0) -> Windows:
     return Windows(Window(*times[:2]), Window(*times[2:]), given=True)
 
 
-@lru_cache(maxsize=32)
-def joined(capture: str, files: frozenset[str] = EVERYTHING) -> Joined:
-    return joined_paths(paths(capture, files))
+@lru_cache(maxsize=2)
+def _read_everything(capture: str) -> list[tuple[str, Batch | Problem]]:
+    """Each item with the file it came from: reading announces a file before its items."""
+    current: list[str] = []
+    return [(current[-1], item) for item in read(paths(capture), progress=current.append)]
 
 
-def joined_paths(sources: list[str]) -> Joined:
-    problems: list[Problem] = []
-    batches: list[Batch] = []
-    for item in read(sources):
-        (batches if isinstance(item, Batch) else problems).append(item)  # type: ignore[arg-type]
+def _joined(items: Iterable[Batch | Problem]) -> Evidence:
+    items = list(items)
     with Store.open() as store:
-        return build(store, [*problems, *store.load(batches).problems])
-
-
-@lru_cache(maxsize=64)
-def answered(
-    capture: str, given: bool = False, files: frozenset[str] = EVERYTHING, onset_shift_s: float = 0.0
-) -> Answered:
-    """A recording diagnosed; windows as recorded when `given`, else found."""
-    evidence = joined(capture, files).evidence
-    if given:
-        evidence = with_windows(evidence, trimmed(truth_windows(capture, onset_shift_s), evidence))
-        evidence = replace(evidence, symptom=find_symptom(evidence))
-    else:
-        evidence = with_found_windows(evidence)
-    return Answered(evidence, engine().answer(evidence, attack=False).findings)
+        store.load(item for item in items if isinstance(item, Batch))
+        return build(store, [item for item in items if isinstance(item, Problem)]).evidence

@@ -40,9 +40,13 @@ def read_all(
 
 
 def _matches(paths: Sequence[str], spools: ExitStack) -> Iterator[tuple[Found, Reader] | Problem]:
+    likely = list(readers())
     for found in walk(paths, spools):
-        reader = found if isinstance(found, Problem) else choose(found)
-        yield reader if isinstance(found, Problem) or isinstance(reader, Problem) else (found, reader)
+        if isinstance(found, Problem):
+            yield found
+            continue
+        reader = choose(found, likely)
+        yield reader if isinstance(reader, Problem) else (found, reader)
 
 
 def _timed(items: Iterator[Batch | Problem], times: list[int]) -> Iterator[Batch | Problem]:
@@ -53,23 +57,25 @@ def _timed(items: Iterator[Batch | Problem], times: list[int]) -> Iterator[Batch
         yield item
 
 
-def choose(found: Found) -> Reader | Problem:
-    """The reader that is surest of the source, or why there is none."""
+def choose(found: Found, likely: list[Reader]) -> Reader | Problem:
+    """The reader that is surest of the source, or why there is none; the one chosen is asked first next time."""
     source = found.source
     if not source.head:
         return Problem(source.name, (found.faults or ["file is empty"])[0], kind="unreadable")
-    best, best_score = None, 0.0
-    for reader in readers():
+    best, best_score = likely[0], 0.0
+    for reader in likely:
         score = reader.accepts(source)
-        if score > best_score:
+        if (score, reader.id) > (best_score, best.id):
             best, best_score = reader, score
         if score >= 1:
             break
-    if best is not None:
+    if best_score > 0:
+        likely.remove(best)
+        likely.insert(0, best)
         return best
     if b"\0" in source.head:
         return Problem(source.name, "binary content of no known format", kind="unreadable")
-    known = ", ".join(reader.id for reader in readers())
+    known = ", ".join(sorted(reader.id for reader in likely))
     return Problem(source.name, f"content of no known format (known: {known})", kind="unsupported")
 
 
@@ -79,13 +85,17 @@ def _read(found: Found, reader: Reader, options: Options, copies: Copies) -> Ite
 
 def _all(found: Found, reader: Reader, options: Options, copies: Copies) -> Iterator[Batch | Problem]:
     """One source; an error inside its reader, a copied span or damaged compression becomes a Problem."""
-    name, before = found.source.name, copies.dropped
+    name, before, is_empty = found.source.name, copies.dropped, True
     try:
         for item in reader.read(found.source, options):
+            is_empty = False
             yield copies.without(item) if isinstance(item, Batch) else item
     except Exception as error:  # a reader's own fault must not cost the other files
         reason = f"{reader.id} gave up after what was read so far ({type(error).__name__}: {error})"
         yield Problem(name, reason, kind="unreadable")
+        is_empty = False
+    if is_empty:
+        yield Problem(name, f"{reader.id} found no record in it", kind="unreadable")
     if copies.dropped > before:
         reason = "span with the same trace and span id as an earlier one; the copy is left out"
         yield Problem(name, reason, kind="duplicate", count=copies.dropped - before)

@@ -170,7 +170,8 @@ def _folder(path: str, walk: _Walk) -> Iterator[Found | Problem]:
 
 
 def _spooled(name: str, stream: BinaryIO, spools: ExitStack) -> Found:
-    spool = spools.enter_context(tempfile.NamedTemporaryFile(prefix="tollens-"))
+    spool = tempfile.NamedTemporaryFile(prefix="tollens-")  # noqa: SIM115 (spools closes it)
+    spools.enter_context(spool)
     shutil.copyfileobj(stream, spool)
     spool.flush()
     return found(name, Path(spool.name), None)

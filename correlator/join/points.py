@@ -8,23 +8,34 @@ import pandas as pd
 from correlator.join.aliases import MetricAlias, folded, metrics
 from correlator.store import Store
 
+KINDS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
+SHAPES = {"level": "level", "rate": "counter", "mean": "distribution"}
+COLUMNS = ["signal", "rank", "across", "series", "start", "seconds", "value", "weight"]
 GAP = 8
 """An increment over more than this many usual intervals spans an outage and is not spread over it."""
 
 
 def read_points(store: Store) -> pd.DataFrame:
-    """Columns: signal, rank, across, start, seconds, value, weight. One row a point of one aliased series.
+    """Columns: signal, rank, across, series, start, seconds, value, weight. One row a point of an aliased series.
 
     `value` is a level, a rate per second, or a mean per request; `weight` the number of requests in a mean.
     """
-    raw = pd.concat([_scalars(store), _distributions(store)], ignore_index=True)
-    if raw.empty:
-        return pd.DataFrame(columns=["signal", "rank", "across", "start", "seconds", "value", "weight"])
-    raw["folded"] = raw["name"].map(folded)
-    matched = [points for alias in metrics() if len(points := _matching(raw, alias))]
-    if not matched:
-        return pd.DataFrame(columns=["signal", "rank", "across", "start", "seconds", "value", "weight"])
-    return pd.concat(matched, ignore_index=True)
+    names = _present(store)
+    raw = pd.concat([_scalars(store, names), _distributions(store, names)], ignore_index=True)
+    by_name = dict(tuple(raw.groupby(raw["name"].map(folded)))) if len(raw) else {}
+    matched = [_matching(by_name[folded(a.name)], a) for a in metrics() if folded(a.name) in by_name]
+    matched = [points for points in matched if len(points)]
+    return pd.concat(matched, ignore_index=True) if matched else pd.DataFrame(columns=COLUMNS)
+
+
+def _present(store: Store) -> list[str]:
+    """Metric names of the store that some alias means, as spelled there."""
+    wanted = {folded(alias.name) for alias in metrics()}
+    union = " UNION DISTINCT ".join(
+        f"SELECT DISTINCT toString(MetricName) AS name FROM otel_metrics_{k}" for k in KINDS
+    )
+    names = store.query(f"SELECT name FROM ({union}) ORDER BY name")
+    return [name for name in names["name"] if folded(name) in wanted]
 
 
 def _keys() -> list[str]:
@@ -37,37 +48,28 @@ def _columns() -> str:
         toUnixTimestamp64Nano(TimeUnix) AS time, toUnixTimestamp64Nano(StartTimeUnix) AS began, {chosen}"""
 
 
-def _wanted() -> list[str]:
-    return sorted({folded(alias.name) for alias in metrics()})
-
-
-_FOLDED = "replaceRegexpAll(toString(MetricName), '[.:-]', '_') IN {names:Array(String)} AND bitAnd(Flags, 1) = 0"
-
-
 def _selected(table: str, value: str, shape: str, temporality: str = "AggregationTemporality", count: str = "0") -> str:
     return f"""SELECT {_columns()}, {value} AS value, toFloat64({count}) AS count,
-        toInt32({temporality}) AS temporality, {shape} AS shape FROM {table} WHERE {_FOLDED}"""
+        toInt32({temporality}) AS temporality, {shape} AS shape FROM {table}
+        WHERE MetricName IN {{names:Array(String)}} AND bitAnd(Flags, 1) = 0"""
 
 
-def _scalars(store: Store) -> pd.DataFrame:
+def _scalars(store: Store, names: list[str]) -> pd.DataFrame:
     gauge = _selected("otel_metrics_gauge", "Value", "'level'", temporality="0")
     total = _selected("otel_metrics_sum", "Value", "if(IsMonotonic, 'counter', 'level')")
-    return store.query(f"SELECT * FROM ({gauge} UNION ALL {total}) ORDER BY name, series, time", names=_wanted())
+    return store.query(f"SELECT * FROM ({gauge} UNION ALL {total}) ORDER BY name, series, time", names=names)
 
 
-def _distributions(store: Store) -> pd.DataFrame:
+def _distributions(store: Store, names: list[str]) -> pd.DataFrame:
     kinds = ("histogram", "exponential_histogram")
     selects = [_selected(f"otel_metrics_{kind}", "Sum", "'distribution'", count="Count") for kind in kinds]
     selects.append(_selected("otel_metrics_summary", "Sum", "'distribution'", temporality="2", count="Count"))
     union = " UNION ALL ".join(selects)
-    return store.query(f"SELECT * FROM ({union}) ORDER BY name, series, time", names=_wanted())
-
-
-_SHAPES = {"level": ("level",), "rate": ("counter",), "mean": ("distribution",)}
+    return store.query(f"SELECT * FROM ({union}) ORDER BY name, series, time", names=names)
 
 
 def _matching(raw: pd.DataFrame, alias: MetricAlias) -> pd.DataFrame:
-    rows = raw[(raw["folded"] == folded(alias.name)) & raw["shape"].isin(_SHAPES[alias.how])]
+    rows = raw[raw["shape"] == SHAPES[alias.how]]
     if alias.where:
         rows = rows[np.logical_or.reduce([rows[f"where.{k}"].isin(v) for k, v in alias.where.items()])]
     if rows.empty:

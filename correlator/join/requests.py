@@ -95,8 +95,9 @@ def _attempts(kept: pd.DataFrame) -> pd.DataFrame:
 
 def _retrieval(kept: pd.DataFrame) -> pd.DataFrame:
     rows = kept[kept["role"] == r.RETRIEVAL].groupby("trace_id")
-    out = rows[[n.RETRIEVED.name]].max().join(rows[[n.RETRIEVAL_SCORE.name]].max())
-    return out.assign(**{n.EMPTY_RETRIEVAL.name: (out[n.RETRIEVED.name] == 0).where(out[n.RETRIEVED.name].notna())})
+    out = rows[[n.RETRIEVED.name, n.RETRIEVAL_SCORE.name]].max()
+    empty = out[n.RETRIEVED.name].eq(0).astype(float).where(out[n.RETRIEVED.name].notna())
+    return out.assign(**{n.EMPTY_RETRIEVAL.name: empty})
 
 
 def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:

@@ -135,6 +135,11 @@ class Evidence:
         """Columns of `requests` and of `series` that have values in both windows."""
         return _compared(self.requests), _compared(self.series)
 
+    @cached_property
+    def numbers(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """`requests` and `series` without texts and attributes: what most predictions look at, cheap to select."""
+        return _numbers(self.requests), _numbers(self.series)
+
     def without(self, signals: frozenset[str]) -> Evidence:
         """The same evidence as if these signals had never been measured."""
         drop = list(signals)
@@ -150,6 +155,12 @@ class Evidence:
             return ()
         window = self.windows.baseline if period == BASELINE else self.windows.incident
         return tuple(e for e in self.events if e.name in names and window.start <= e.unix_nano < window.end)
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    keys = [c for c in ("trace_id", "period", "block") if c in frame]
+    numeric = frame.select_dtypes("number")
+    return pd.concat([numeric.astype({c: float for c in numeric if c not in ("start", "end")}), frame[keys]], axis=1)
 
 
 def _compared(frame: pd.DataFrame) -> frozenset[str]:

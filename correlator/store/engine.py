@@ -38,14 +38,17 @@ class Engine:
         if any(sign in str(path) for sign in "?&%"):
             raise StoreError(f"{path}: a data folder's name must be without '?', '&' and '%'")
         path.mkdir(parents=True, exist_ok=True)
-        self._address = f"{path}?config-file={HERE / 'engine.xml'}"
+        self._closed = False
+        self._address = f"{path.resolve()}?config-file={HERE / 'engine.xml'}"
         self._local = threading.local()
         self._handles: list[Handle] = []
         self._lock = threading.Lock()
         self.handle()
 
     def handle(self) -> Handle:
-        """The calling thread's own handle."""
+        """The calling thread's own handle. StoreError when closed."""
+        if self._closed:
+            raise StoreError("the store is closed")
         handle = getattr(self._local, "handle", None)
         if handle is None:
             handle = self._local.handle = self._connect()
@@ -72,10 +75,10 @@ class Engine:
     def close(self) -> None:
         """Give back all handles, of every thread; the engine stops with the last."""
         with self._lock:
+            self._closed = True
             handles, self._handles = self._handles, []
         for handle in handles:
             handle.close()
-        self._local = threading.local()
 
     def _connect(self) -> Handle:
         try:

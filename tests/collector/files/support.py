@@ -28,7 +28,9 @@ REQUESTS: dict[Signal, type[Message]] = {
 
 
 def read_bytes(
-    content: bytes, name: str = "input", options: Options = Options()
+    content: bytes,
+    name: str = "input",
+    options: Options = Options(),  # noqa: B008 (frozen)
 ) -> tuple[list[Batch], list[Problem]]:
     """What is read from a file of this content; problems name the file without its folder."""
     with tempfile.TemporaryDirectory() as folder:

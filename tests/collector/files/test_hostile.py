@@ -38,7 +38,7 @@ SOUND = st.sampled_from([JSON, PROM, VLLM, APP, OTLP, zipped(JSON), zipped(PROM)
 
 @given(content=st.binary(max_size=400))
 def test_any_bytes(content: bytes) -> None:
-    """Random bytes give batches or problems, never both nothing and never an exception."""
+    """Random bytes give batches or problems, never neither and never an exception."""
     batches, problems = read_bytes(content)
     assert batches or problems
 

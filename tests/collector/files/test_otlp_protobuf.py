@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.internal.encoder import _VarintBytes
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from correlator.model.records import Signal
@@ -64,6 +64,7 @@ def test_framing_and_signal_are_found(
 
 
 @pytest.mark.parametrize("signal", Signal)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_everything_comes_back(signal: Signal, data: st.DataObject) -> None:
     """A request with any fields set is read as itself, in each framing."""

@@ -132,6 +132,15 @@ def test_created_is_the_start_and_no_data() -> None:
         assert all(now - 600e9 < start <= now for start in starts)
 
 
+def test_help_and_unit_are_kept() -> None:
+    """HELP becomes the description, unescaped, and UNIT the unit of a metric."""
+    page = (
+        b"# HELP wait_seconds Time\\nin \\\\queue\n# TYPE wait_seconds gauge\n# UNIT wait_seconds seconds\n"
+    )
+    metric = metrics_of(read_bytes(page + b"wait_seconds 1\n# EOF\n", options=AT)[0])["wait_seconds"]
+    assert ("Time\nin \\queue", "seconds") == (metric.description, metric.unit)
+
+
 def test_a_gauge_called_created_is_data() -> None:
     """A gauge whose name ends in `_created` without a counter beside it stays."""
     page = b"# TYPE files_created gauge\nfiles_created 1796000000\n"

@@ -1,0 +1,247 @@
+"""The RAG service: retrieval, then a chat call with its connection pool, time-out and retries, and what it records."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmarks.lab.clock import TIMED_OUT, Clock, Process, Signal
+from benchmarks.lab.engine import Engine, Job
+from benchmarks.lab.engine_log import VERSION
+from benchmarks.lab.host import Host
+from benchmarks.lab.telemetry import MILLIS, SECONDS, TOKENS, Source, Telemetry
+from benchmarks.lab.world import Phase
+
+SERVER, CLIENT, INTERNAL = 2, 3, 1
+HIDDEN = "opentelemetry.instrumentation.genai.openai"
+
+
+class Pool:
+    """Connections; None of them means as many as are asked for."""
+
+    def __init__(self, size: int | None) -> None:
+        self._free = size
+        self._queue: deque[Signal] = deque()
+
+    def take(self) -> Signal:
+        """Fires when there is a connection."""
+        turn = Signal()
+        if self._free is None:
+            turn.fire()
+        elif self._free:
+            self._free -= 1
+            turn.fire()
+        else:
+            self._queue.append(turn)
+        return turn
+
+    def give(self) -> None:
+        """Hand it to whoever waits longest."""
+        if self._queue:
+            self._queue.popleft().fire()
+        elif self._free is not None:
+            self._free += 1
+
+
+@dataclass(frozen=True)
+class Failure(Exception):
+    """A call that brought no answer."""
+
+    type: str
+    message: str
+
+
+class Client:
+    """Answers questions; `phase`, `engine` and `pool` are set anew when the world changes."""
+
+    def __init__(self, phase: Phase, clock: Clock, host: Host, telemetry: Telemetry, rng: np.random.Generator) -> None:
+        self.clock, self.host, self.telemetry, self.rng = clock, host, telemetry, rng
+        self.engine: Engine | None = None
+        self.engine_source = Source("vllm", "", "vllm.tracing.otel")
+        self.change(phase)
+
+    def change(self, phase: Phase) -> None:
+        """The world of a phase; a new version is a new instance."""
+        new = not hasattr(self, "phase") or self.phase.client.version != phase.client.version
+        self.phase, self.pool = phase, Pool(phase.client.pool)
+        if new:
+            more = (("service.version", phase.client.version), ("deployment.environment.name", "lab"))
+            self.source = Source("rag-api", str(uuid.UUID(bytes=self.rng.bytes(16), version=4)), "rag-api", more)
+
+    def answer(self) -> Process:
+        """One request from start to end."""
+        t, root, begun = self.telemetry.trace_id(), self.telemetry.span_id(), self.clock.now
+        yield self.host.takes(begun, 9e-5, int(self.rng.random() < 0.3))
+        documents = yield from self._retrieve(t, root)
+        yield self.host.takes(self.clock.now, 4e-4, int(self.rng.random() < 0.3))
+        job = self._question(documents)
+        status, error = 200, None
+        try:
+            yield from self._call(t, root, job)
+        except Failure as failure:
+            status, error = 500, (failure.type, failure.message)
+            self.telemetry.log(self._scoped("rag"), self.clock.now, "ERROR", f"answer failed: {failure.message}", (t, root))
+        yield 2e-4
+        values = {
+            "http.request.method": "POST", "http.route": "/v1/answer", "tenant.id": f"tenant-{self.rng.integers(1, 9)}",
+            "http.response.status_code": status,
+        }  # fmt: skip
+        now = self.clock.now
+        self.telemetry.span(self.source, "POST /v1/answer", SERVER, (t, root, ""), begun, now, values, error)
+        labels = {"http.route": "/v1/answer", "http.request.method": "POST"}
+        self.telemetry.measure(self.source, "http.server.request.duration", "s", MILLIS, labels, now, now - begun, (t, root))
+
+    def _scoped(self, scope: str) -> Source:
+        return replace(self.source, scope=scope)
+
+    def _retrieve(self, t: str, root: str) -> Iterator[object]:
+        c, own, query = self.phase.client, self.telemetry.span_id(), self.telemetry.span_id()
+        begun = self.clock.now
+        yield 1e-4
+        asked = self.clock.now
+        slow = float(self.rng.exponential(c.retrieval_s)) if c.retrieval_s else 0.0
+        yield self.host.takes(asked, 8e-4, int(self.rng.random() < 0.4)) + slow
+        values = {"db.system": "Qdrant", "qdrant.search.collection_name": "docs", "db.vector.query.top_k": c.documents}
+        qdrant = self._scoped("opentelemetry.instrumentation.qdrant")
+        self.telemetry.span(qdrant, "qdrant.query_points", CLIENT, (t, query, own), asked, self.clock.now, values, ok=True)
+        yield 5e-5
+        documents = 0 if self.rng.random() < c.empty_share else c.documents
+        values = {"retrieval.top_k": c.documents, "retrieval.documents.count": documents}
+        self.telemetry.span(self.source, "retrieve", INTERNAL, (t, own, root), begun, self.clock.now, values)
+        return documents
+
+    def _question(self, documents: int) -> Job:
+        load = self.phase.load
+        median = load.long_prompt if self.rng.random() < load.long_share else load.prompt
+        prompt = self.rng.lognormal(np.log(median), load.prompt_spread if median == load.prompt else 0.1)
+        prompt *= 0.45 + 0.55 * documents / self.phase.client.documents
+        output = max(2, round(self.rng.lognormal(np.log(load.output), load.output_spread)))
+        limit = load.max_tokens or output
+        return Job(
+            id=f"chatcmpl-{self.rng.bytes(8).hex()}",
+            prompt=max(8, round(prompt)) + load.prefix,
+            output=min(output, limit),
+            max_tokens=limit,
+            prefix=0 if load.unique_prefix else load.prefix,
+        )
+
+    def _call(self, t: str, root: str, job: Job) -> Iterator[object]:
+        """The chat call with its tries, as one span or as a span each."""
+        c, own, begun = self.phase.client, self.telemetry.span_id(), self.clock.now
+        self.host.calls += 1
+        try:
+            for attempt in range(c.retries + 1):
+                if attempt:
+                    job = Job(f"chatcmpl-{self.rng.bytes(8).hex()}", job.prompt, job.output, job.max_tokens, job.prefix)
+                try:
+                    yield from self._attempt(t, root, job)
+                    self._record_call((t, own, root), begun, job, None)
+                    return
+                except Failure as failure:
+                    last = attempt == c.retries or failure.type == "BadRequestError"
+                    if last or not c.hidden_retries:
+                        self._record_call((t, own, root), begun, job, failure)
+                    if last:
+                        raise
+                    yield 0.01
+                    if c.hidden_retries:
+                        text = "Retrying request to /chat/completions in 0.010000 seconds"
+                        self.telemetry.log(self._scoped("openai._base_client"), self.clock.now, "INFO", text, (t, own))
+                    else:
+                        own, begun = self.telemetry.span_id(), self.clock.now
+        finally:
+            self.host.calls -= 1
+
+    def _attempt(self, t: str, root: str, job: Job) -> Iterator[object]:
+        assert self.engine is not None
+        pool, engine, c = self.pool, self.engine, self.phase.client
+        yield pool.take()
+        begun = self.clock.now
+        yield self.host.takes(begun, 4e-3, 4)
+        job.done.then(lambda done: self._serve(t, root, done))
+        left = c.timeout_s - (self.clock.now - begun)
+        got = yield self.clock.within(engine.submit(job), left)
+        if got is TIMED_OUT:
+            pool.give()
+            if not c.hidden_retries:  # behind a proxy, as there, the engine does not notice that the caller is gone
+                engine.abort(job)
+            raise Failure("APITimeoutError", "Request timed out.")
+        yield self.host.takes(self.clock.now, 4e-3, 4)
+        pool.give()
+        if job.status == 400:
+            raise Failure("BadRequestError", _refusal(job, engine.config.max_model_len))
+
+    def _serve(self, t: str, root: str, job: Job) -> None:
+        """The engine's span; a request that was refused or given up has none."""
+        if job.status != 200 or job.scheduled is None or job.first_token is None:
+            return
+        values = {
+            "gen_ai.latency.time_to_first_token": job.first_token - job.arrived,
+            "gen_ai.latency.e2e": job.last_token - job.arrived,
+            "gen_ai.latency.time_in_queue": job.scheduled - job.queued,
+            "gen_ai.usage.prompt_tokens": job.prompt,
+            "gen_ai.usage.completion_tokens": job.generated,
+            "gen_ai.latency.time_in_model_prefill": job.first_token - job.scheduled,
+            "gen_ai.latency.time_in_model_decode": job.last_token - job.first_token,
+            "gen_ai.latency.time_in_model_inference": job.last_token - job.scheduled,
+            "gen_ai.request.id": job.id,
+            "gen_ai.request.max_tokens": job.max_tokens,
+            "gen_ai.request.n": 1,
+        }
+        ids = (t, self.telemetry.span_id(), root)
+        self.telemetry.span(self.engine_source, "llm_request", SERVER, ids, job.arrived, job.left, values)
+
+    def _record_call(self, ids: tuple[str, str, str], begun: float, job: Job, failure: Failure | None) -> None:
+        asked = {
+            "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "tiny-llama",
+            "server.address": "127.0.0.1", "server.port": 8100,
+        }  # fmt: skip
+        now, source = self.clock.now, self._scoped(HIDDEN)
+        values = {**asked, "gen_ai.request.max_tokens": job.max_tokens}
+        if failure:
+            asked["error.type"] = values["error.type"] = failure.type
+        else:
+            values |= self._answered(job)
+            asked["gen_ai.response.model"] = "tiny-llama"
+            text = f"answered request prompt_tokens={job.prompt} completion_tokens={job.generated} finish={_finish(job)}"
+            self.telemetry.log(self._scoped("rag"), now, "INFO", text, (ids[0], ids[2]))
+            for kind, tokens in (("input", job.prompt), ("output", job.generated)):
+                labels = {**asked, "gen_ai.token.type": kind}
+                self.telemetry.measure(source, "gen_ai.client.token.usage", "{token}", TOKENS, labels, now, tokens, ids[:2])
+        error = (failure.type, failure.message) if failure else None
+        self.telemetry.span(source, "chat tiny-llama", CLIENT, ids, begun, now, values, error)
+        name = "gen_ai.client.operation.duration"
+        self.telemetry.measure(source, name, "s", SECONDS, asked, now, now - begun, ids[:2])
+
+    def _answered(self, job: Job) -> dict[str, object]:
+        model = f"{abs(hash_of(self.phase.engine.model)):08x}"
+        return {
+            "gen_ai.response.finish_reasons": [_finish(job)],
+            "gen_ai.response.model": "tiny-llama",
+            "gen_ai.response.id": job.id,
+            "gen_ai.usage.input_tokens": job.prompt,
+            "gen_ai.usage.output_tokens": job.generated,
+            "openai.response.system_fingerprint": f"vllm-{VERSION}-{model}",
+        }
+
+
+def hash_of(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return int.from_bytes(text.encode()[-4:], "big")
+
+
+def _finish(job: Job) -> str:
+    return "length" if job.output >= job.max_tokens else "stop"
+
+
+def _refusal(job: Job, limit: int) -> str:
+    asked = job.prompt + job.max_tokens
+    return (
+        f"Error code: 400 - {{'error': {{'message': \"This model's maximum context length is {limit} tokens. However, you "
+        f"requested {asked} tokens ({job.prompt} in the messages, {job.max_tokens} in the completion). Please reduce the "
+        "length of the messages or completion.\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
+    )

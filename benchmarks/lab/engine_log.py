@@ -1,0 +1,110 @@
+"""The engine's log in vLLM's form: a start-up block, a line of figures every ten seconds, access lines."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.lab.engine import Engine, Job
+from benchmarks.lab.engine_metrics import EngineMetrics
+from benchmarks.lab.world import EngineConfig
+
+VERSION = "0.32.0"
+STATUS = {200: "200 OK", 400: "400 Bad Request"}
+
+
+class EngineLog:
+    """Lines in the order they were written; times of day are UTC."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.pid = 31417
+        self._port = 37500
+
+    def started(self, config: EngineConfig, unix_s: float, ready_s: float) -> None:
+        """What a start writes: flags, configuration, KV cache, readiness."""
+        self.pid += 411
+        api, core = f"APIServer pid={self.pid}", f"EngineCore pid={self.pid + 60}"
+        args = {
+            "model_tag": config.model, "host": "127.0.0.1", "port": 8100, "model": config.model, "dtype": "float32",
+            "max_model_len": config.max_model_len, "enforce_eager": True, "served_model_name": ["tiny-llama"],
+            "num_gpu_blocks_override": config.blocks, **config.flags,
+        }  # fmt: skip
+        tokens = config.blocks * config.block_size
+        self._add(api, unix_s, "api_utils.py:347", f"  █▄█▀ █   █  █   █  version {VERSION}")
+        self._add(api, unix_s, "api_utils.py:286", f"non-default args: {args}")
+        self._add(api, unix_s + 0.2, "model.py:2152", f"Using max model len {config.max_model_len}")
+        self._add(
+            core, unix_s + 0.4 * ready_s, "core.py:133",
+            f"Initializing a V1 LLM engine (v{VERSION}) with config: model={config.model!r}, speculative_config=None, "
+            f"dtype=torch.float32, max_seq_len={config.max_model_len}, tensor_parallel_size=1, quantization=None, "
+            f"enforce_eager=True, served_model_name=tiny-llama, enable_prefix_caching={config.prefix_caching}",
+        )  # fmt: skip
+        self._add(
+            core, unix_s + 0.9 * ready_s, "kv_cache_utils.py:2327",
+            f"CPU KV cache size: {tokens:,} tokens, Maximum concurrency for {config.max_model_len:,} tokens per request: "
+            f"{tokens / config.max_model_len:.2f}x",
+        )  # fmt: skip
+        self._add(api, unix_s + ready_s, "entry.py:140", "Starting vLLM server on http://127.0.0.1:8100")
+        self.lines += [f"INFO:     Started server process [{self.pid}]", "INFO:     Application startup complete."]
+
+    def stopped(self, unix_s: float) -> None:
+        """What an ordered stop writes."""
+        self._add(f"APIServer pid={self.pid}", unix_s, "launcher.py:254", "[shutdown] API server: shutdown triggered")
+        self.lines += ["INFO:     Shutting down", "INFO:     Application shutdown complete."]
+
+    def access(self, method: str, path: str, status: int) -> None:
+        """A request that was answered; one that was given up leaves no line."""
+        if status in STATUS:
+            self._port += 2
+            self.lines.append(f'INFO:     127.0.0.1:{self._port} - "{method} {path} HTTP/1.1" {STATUS[status]}')
+
+    def figures(self, engine: Engine, seen: tuple[float, float], hit_rate: float, unix_s: float) -> None:
+        """The line of figures; `seen` are prompt and generated tokens a second."""
+        self._add(
+            f"APIServer pid={self.pid}", unix_s, "loggers.py:335",
+            f"Engine 000: Avg prompt throughput: {seen[0]:.1f} tokens/s, Avg generation throughput: {seen[1]:.1f} "
+            f"tokens/s, Running: {len(engine.running)} reqs, Waiting: {len(engine.waiting)} reqs, CPU KV cache usage: "
+            f"{100 * engine.usage:.1f}%, Prefix cache hit rate: {100 * hit_rate:.1f}%",
+        )  # fmt: skip
+
+    def _add(self, process: str, unix_s: float, where: str, text: str) -> None:
+        stamp = time.strftime("%m-%d %H:%M:%S", time.gmtime(unix_s))
+        self.lines.append(f"({process}) INFO {stamp} [{where}] {text}")
+
+
+class Books:
+    """The engine's watcher: metrics page, access lines and the rates the line of figures needs."""
+
+    def __init__(self, config: EngineConfig, log: EngineLog, start_unix_s: float) -> None:
+        self.metrics = EngineMetrics(config, start_unix_s)
+        self.log = log
+        self._prompt = self._generated = 0
+        self._asked = self._hit = 0
+
+    def admitted(self, job: Job) -> None:
+        """See `Watcher`."""
+        self._asked += job.prompt
+        self._hit += job.cached
+        self.metrics.admitted(job)
+
+    def token(self, job: Job, seconds: float | None) -> None:
+        """See `Watcher`."""
+        self._generated += 1
+        self._prompt += job.prompt if seconds is None else 0
+        self.metrics.token(job, seconds)
+
+    def preempted(self, job: Job) -> None:
+        """See `Watcher`."""
+        self.metrics.preempted(job)
+
+    def ended(self, job: Job) -> None:
+        """See `Watcher`."""
+        self.log.access("POST", "/v1/chat/completions", job.status)
+        self.metrics.ended(job)
+
+    def figures(self, engine: Engine, seconds: float, unix_s: float) -> None:
+        """Write the line of figures for the last stretch, unless nothing happened in it."""
+        if self._generated or engine.running or engine.waiting:
+            rates = (self._prompt / seconds, self._generated / seconds)
+            self.log.figures(engine, rates, self._hit / max(self._asked, 1), unix_s)
+        self._prompt = self._generated = 0
