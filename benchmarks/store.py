@@ -31,7 +31,6 @@ def main(spans: int) -> None:
         for group in _groups(spans):
             parsing += _cpu(_parse, group)
             loading += _cpu(_load, store, group)
-        loading += _cpu(store.query, "OPTIMIZE TABLE otel_traces")
         rows = store.query("SELECT count() AS spans FROM otel_traces")["spans"].tolist()
         disk = store.query(_DISK)["bytes"][0]
     if rows != [spans]:

@@ -140,4 +140,5 @@ def _answered(evidence: Evidence, joined: Joined, elapsed: float) -> Diagnosis:
         version=version("tollens"),
         elapsed_s=elapsed + time.monotonic() - began,
         illustration=illustrate(evidence, joined.spans, shown),
+        next_experiment=answer.next_experiment,
     )

@@ -123,7 +123,7 @@ def asides(finding: Finding) -> list[str]:
     remedy = n.clean(finding.remedy) if finding.verdict == "supported" else ""
     said = (
         f"Seen at: {seen}." if seen else "",
-        f"Together with: {via}." if via else "",
+        f"Works through: {via}." if via else "",
         f"Remedy: {remedy}" if remedy else "",
     )
     return [aside for aside in said if aside]
@@ -136,7 +136,18 @@ def killers(finding: Finding) -> tuple[PredictionResult, ...]:
 
 def killed_by(prediction: PredictionResult) -> str:
     """What was seen instead, with its numbers."""
-    return " ".join(filter(None, (n.clean(prediction.reading.reason), f"[{numbers(prediction)}]")))
+    counted = f"[{weight(prediction)}]" if weight(prediction) else ""
+    return " ".join(filter(None, (n.clean(prediction.reading.reason), counted)))
+
+
+def weight(prediction: PredictionResult) -> str:
+    """`14 blocks, q = 0.008`: what the numbers in a reason rest on."""
+    blocks, q = prediction.reading.blocks, prediction.q_value
+    known = (
+        f"{blocks} block{'s' if blocks != 1 else ''}" if blocks else "",
+        f"q = {n.significant(q)}" if q is not None and math.isfinite(q) else "",
+    )
+    return ", ".join(filter(None, known))
 
 
 def numbers(prediction: PredictionResult) -> str:
@@ -167,9 +178,8 @@ def _meaning(name: str) -> str:
 
 
 def next_experiment(diagnosis: Diagnosis) -> Experiment | None:
-    """Of the most probable finding that is still open and has one; failing that, of what was not testable."""
-    found = groups(diagnosis)
-    return next((f.experiment for f in found.ranked + found.untestable if f.experiment), None)
+    """The one the engine chose: most information expected for its cost and risk."""
+    return diagnosis.next_experiment
 
 
 def stability(diagnosis: Diagnosis) -> str:

@@ -165,7 +165,7 @@ def _rest(page: _Page, findings: tuple[Finding, ...]) -> None:
 
 
 def _refutation(page: _Page, finding: Finding) -> None:
-    for killer in say.killers(finding)[:2]:
+    for killer in say.killers(finding)[:1]:
         page.line(f"Expected: {n.clean(killer.statement)}", indent=4)
         page.line(f"Seen: {say.killed_by(killer)}", indent=4)
     if not say.killers(finding):

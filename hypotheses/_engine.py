@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log2
 
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Experiment, Finding, Role, Stability, Verdict
@@ -25,6 +26,7 @@ class Answer:
     findings: tuple[Finding, ...]
     none_of_these: float
     stability: Stability
+    next_experiment: Experiment | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Engine:
         findings = self._findings(judged, evidence)
         stability = self._attacked(findings, evidence) if attack and evidence.symptom else Stability()
         nothing = next(f.probability for f in findings if f.hypothesis == NONE_OF_THESE)
-        return Answer(findings, nothing, stability)
+        return Answer(findings, nothing, stability, next_experiment(findings) if evidence.symptom else None)
 
     def _judged(self, evidence: Evidence) -> tuple[Judged, ...]:
         judged = judge_all(self._causes(), evidence)
@@ -121,6 +123,23 @@ class Engine:
                 moved_by.append(f"{name}: {other}")
         shift = onset_shift(evidence.windows) / 1e9 if evidence.windows else 0.0
         return Stability(runs, kept, shift, tuple(moved_by), {top: kept / runs} if runs else {})
+
+
+def next_experiment(findings: Sequence[Finding]) -> Experiment | None:
+    """The experiment with the most expected information for its cost and risk.
+
+    A yes-or-no experiment on a cause of probability p is expected to bring the entropy of p (at most one
+    bit); cost and risk divide it. For a cause that is all but certain the confirming experiment remains.
+    """
+    worth = [(_entropy(f.probability) / (f.experiment.cost + f.experiment.risk), f) for f in findings if f.experiment]
+    if not worth:
+        return None
+    return max(worth, key=lambda pair: (pair[0], pair[1].probability))[1].experiment
+
+
+def _entropy(p: float) -> float:
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return -p * log2(p) - (1 - p) * log2(1 - p)
 
 
 def _doubted(judged: Judged) -> Judged:

@@ -49,7 +49,7 @@ class Answered:
         return first.hypothesis == cause and first.verdict is Verdict.SUPPORTED and first.probability >= 0.6
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def answered(
     capture: str, given: bool = False, files: frozenset[str] = EVERYTHING, onset_shift_s: float = 0.0
 ) -> Answered:
@@ -88,7 +88,7 @@ def true_windows(capture: str, onset_shift_s: float = 0.0) -> Windows:
     return Windows(Window(*times[:2]), Window(*times[2:]), given=True)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _read_everything(capture: str) -> list[tuple[str, Batch | Problem]]:
     """Each item with the file it came from: reading announces a file before its items."""
     current: list[str] = []

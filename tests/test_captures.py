@@ -183,7 +183,7 @@ def test_same_input_same_answer() -> None:
 def test_the_truth_file_is_not_read(tmp_path: Path) -> None:
     """Without truth.json, or with a lying one, the answer is the same: it is only counted as unsupported."""
     capture = "s09_retrieval_slow"
-    shutil.copytree(recorded.FOLDER / capture, tmp_path / capture, ignore=shutil.ignore_patterns("scrape"))
+    shutil.copytree(recorded.FOLDER / capture, tmp_path / capture, ignore=shutil.ignore_patterns("scrape", "metrics*"))
     truth = tmp_path / capture / "truth.json"
     lie = truth.read_text().replace("retrieval_slow", "traffic_surge").replace("179601", "179600")
     answers = []

@@ -132,46 +132,48 @@ class Client:
     def _call(self, t: str, root: str, job: Job) -> Iterator[object]:
         """The chat call with its tries, as one span or as a span each."""
         c, own, begun = self.phase.client, self.telemetry.span_id(), self.clock.now
-        self.host.calls += 1
-        try:
-            for attempt in range(c.retries + 1):
-                if attempt:
-                    job = Job(f"chatcmpl-{self.rng.bytes(8).hex()}", job.prompt, job.output, job.max_tokens, job.prefix)
-                try:
-                    yield from self._attempt(t, root, job)
-                    self._record_call((t, own, root), begun, job, None)
-                    return
-                except Failure as failure:
-                    last = attempt == c.retries or failure.type == "BadRequestError"
-                    if last or not c.hidden_retries:
-                        self._record_call((t, own, root), begun, job, failure)
-                    if last:
-                        raise
-                    yield 0.01
-                    if c.hidden_retries:
-                        text = "Retrying request to /chat/completions in 0.010000 seconds"
-                        self.telemetry.log(self._scoped("openai._base_client"), self.clock.now, "INFO", text, (t, own))
-                    else:
-                        own, begun = self.telemetry.span_id(), self.clock.now
-        finally:
-            self.host.calls -= 1
+        for attempt in range(c.retries + 1):
+            if attempt:
+                job = Job(f"chatcmpl-{self.rng.bytes(8).hex()}", job.prompt, job.output, job.max_tokens, job.prefix)
+            try:
+                yield from self._attempt(t, root, job)
+                self._record_call((t, own, root), begun, job, None)
+                return
+            except Failure as failure:
+                last = attempt == c.retries or failure.type == "BadRequestError"
+                if last or not c.hidden_retries:
+                    self._record_call((t, own, root), begun, job, failure)
+                if last:
+                    raise
+            yield 0.01
+            if c.hidden_retries:
+                text = "Retrying request to /chat/completions in 0.010000 seconds"
+                self.telemetry.log(self._scoped("openai._base_client"), self.clock.now, "INFO", text, (t, own))
+            else:
+                own, begun = self.telemetry.span_id(), self.clock.now
 
     def _attempt(self, t: str, root: str, job: Job) -> Iterator[object]:
-        assert self.engine is not None
-        pool, engine, c = self.pool, self.engine, self.phase.client
+        pool = self.pool
         yield pool.take()
-        begun = self.clock.now
+        self.host.calls += 1
+        try:
+            yield from self._exchange(t, root, job)
+        finally:
+            self.host.calls -= 1
+            pool.give()
+
+    def _exchange(self, t: str, root: str, job: Job) -> Iterator[object]:
+        """One request over a connection."""
+        assert self.engine is not None
+        engine, c, begun = self.engine, self.phase.client, self.clock.now
         yield self.host.takes(begun, 4e-3, 4)
         job.done.then(lambda done: self._serve(t, root, done))
-        left = c.timeout_s - (self.clock.now - begun)
-        got = yield self.clock.within(engine.submit(job), left)
-        if got is TIMED_OUT:
-            pool.give()
+        answered = yield self.clock.within(engine.submit(job), c.timeout_s - (self.clock.now - begun))
+        if answered is TIMED_OUT:
             if not c.hidden_retries:  # behind a proxy, as there, the engine does not notice that the caller is gone
                 engine.abort(job)
             raise Failure("APITimeoutError", "Request timed out.")
         yield self.host.takes(self.clock.now, 4e-3, 4)
-        pool.give()
         if job.status == 400:
             raise Failure("BadRequestError", _refusal(job, engine.config.max_model_len))
 

@@ -65,6 +65,7 @@ class Engine:
     def __init__(self, config: EngineConfig, clock: Clock, host: Host, rng: np.random.Generator, watcher: Watcher) -> None:
         self.config, self.clock, self.host, self.rng, self.watcher = config, clock, host, rng, watcher
         self.waiting: deque[Job] = deque()
+        self._inbox: list[Job] = []
         self.running: list[Job] = []
         self.busy_s = 0.0
         self.started = clock.now
@@ -96,18 +97,25 @@ class Engine:
             job.status = 400
             self._leave(job)
             return
-        job.queued = self.clock.now
-        self.waiting.append(job)
+        self._inbox.append(job)
         if not self._stepping:
             self._step()
 
     def _step(self) -> None:
+        self._receive()
         plan = self._schedule()
         self._stepping = bool(plan)
         if plan:
             seconds = self._seconds(len(plan), sum(n for _, n in plan if n > 1))
             self.busy_s += seconds
             self.clock.after(seconds, lambda: self._computed(plan))
+
+    def _receive(self) -> None:
+        """Requests come in between steps: what they waited for a running step is not queueing to the engine."""
+        for job in self._inbox:
+            job.queued = self.clock.now
+        self.waiting.extend(self._inbox)
+        self._inbox.clear()
 
     def _seconds(self, sequences: int, prompt_tokens: int) -> float:
         c = self.config
@@ -187,10 +195,9 @@ class Engine:
             self._leave(job)
 
     def _leave(self, job: Job) -> None:
-        if job in self.running:
-            self.running.remove(job)
-        if job in self.waiting:
-            self.waiting.remove(job)
+        for place in (self.running, self.waiting, self._inbox):
+            if job in place:
+                place.remove(job)
         job.left = self.clock.now + float(self.rng.lognormal(np.log(8e-4), 0.4))
         self.watcher.ended(job)
         self.clock.after(job.left - self.clock.now, lambda: job.done.fire(job))

@@ -80,10 +80,11 @@ class EngineMetrics:
 
     def ended(self, job: Job) -> None:
         """Book a finished request."""
-        family = "2xx" if job.status == 200 else "4xx"
-        self.http.labels(handler="/v1/chat/completions", method="POST", status=family).inc()
         if job.status == 499:
             self.success.labels(**LABELS, finished_reason="abort").inc()
+            return
+        family = "2xx" if job.status == 200 else "4xx"
+        self.http.labels(handler="/v1/chat/completions", method="POST", status=family).inc()
         if job.status != 200 or job.first_token is None or job.scheduled is None:
             return
         reason = "length" if job.output >= job.max_tokens else "stop"
@@ -109,7 +110,8 @@ class EngineMetrics:
             gauge = self._named[name]
             assert isinstance(gauge, Gauge)
             gauge.set(value)
-        return generate_latest(self.registry)
+        lines = generate_latest(self.registry).splitlines(keepends=True)
+        return b"".join(line for line in lines if b"_created" not in line)  # they hold this machine's time
 
     def _config_info(self, config: EngineConfig) -> None:
         info = {

@@ -11,8 +11,8 @@ from benchmarks.lab.world import Phase
 BLOCK_S = 10.0
 DRIFT_SD, DRIFT_MEMORY = 0.13, 0.6
 """Recorded windows of one machine differ by 23 % either way: AR(1) in logarithms."""
-SLICE_S = 0.035
-"""What a thread waits when another has its core."""
+SLICE_S = 0.025
+"""What a thread waits when another has its core; the service's own open calls make it longer."""
 
 
 class Host:
@@ -35,12 +35,13 @@ class Host:
 
     def takes(self, now: float, work_s: float, switches: int) -> float:
         """Seconds that client work takes: the work, and a wait at each switch that finds the core taken."""
-        chance = min(0.02 + 0.1 * self.busy**4 + 0.03 * self.calls + 0.4 * self.phase.contention, 0.7)
-        waits = self.rng.exponential(SLICE_S, int(self.rng.binomial(switches, chance))).sum()
+        calls = min(self.calls, 5)
+        chance = min(0.02 + 0.1 * self.busy**4 + 0.05 * calls + 0.3 * self.phase.contention, 0.7)
+        waits = self.rng.exponential(SLICE_S * (1 + 0.4 * calls), int(self.rng.binomial(switches, chance))).sum()
         return float(work_s * self.slowness(now) * self.rng.lognormal(0, 0.35) + waits)
 
     def idle(self, engine_busy: float) -> tuple[float, float]:
         """Idle share of the client's core and of the engine's."""
         others = np.clip(self.busy + 0.8 * self.phase.contention + self.rng.normal(0, 0.08), 0, 1)
-        client = float(max(0.0, 1 - others - 0.02 * self.calls))
-        return client, float(max(0.0, 1 - 0.3 * others - engine_busy))
+        client = max(0.0, 1 - others - 0.02 * self.calls)
+        return float(client), float(max(0.0, 1 - 0.3 * self.busy - self.phase.contention - engine_busy))

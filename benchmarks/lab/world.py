@@ -34,14 +34,14 @@ class EngineConfig:
     """The engine's flags and costs; seconds of one iteration = base + seq · sequences + token · prompt tokens."""
 
     model: str = "./model"
-    base_s: float = 4.6e-3
+    base_s: float = 5.6e-3
     seq_s: float = 0.3e-3
     token_s: float = 5.4e-5
     slowdown: float = 1.0
     max_num_seqs: int = 128
     max_num_batched_tokens: int = 2048
     max_model_len: int = 2048
-    blocks: int = 512
+    blocks: int = 8192
     block_size: int = 128
     prefix_caching: bool = True
     warm_up_factor: float = 0.0

@@ -163,3 +163,4 @@ class Diagnosis:
     version: str
     elapsed_s: float = 0.0
     illustration: Illustration = field(default_factory=Illustration)
+    next_experiment: Experiment | None = None

@@ -115,7 +115,6 @@ def mechanism() -> Finding:
         probability=0.06,
         role=Role.MECHANISM,
         share=Interval(0.19, 0.08, 0.31, "1"),
-        via=("input_token_inflation",),
         predictions=(
             prediction(
                 "pool_full",
@@ -286,6 +285,7 @@ def incident() -> Diagnosis:
                 waterfall("00f067aa0ba902b7a3ce929d0e0e4736", "incident", 0.302),
             ),
         ),
+        next_experiment=root().experiment,
     )
 
 
@@ -307,6 +307,7 @@ def healthy() -> Diagnosis:
         ledger=tuple(replace(line, incident_s=line.baseline_s, share=None) for line in found.ledger),
         coverage=replace(found.coverage, problems={}, messages=()),
         illustration=replace(found.illustration, waterfalls=()),
+        next_experiment=None,
     )
 
 
