@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -61,15 +62,15 @@ class Client:
     def __init__(self, phase: Phase, clock: Clock, host: Host, telemetry: Telemetry, rng: np.random.Generator) -> None:
         self.clock, self.host, self.telemetry, self.rng = clock, host, telemetry, rng
         self.engine: Engine | None = None
+        self.source = Source("rag-api", "", "rag-api")
         self.engine_source = Source("vllm", "", "vllm.tracing.otel")
         self.change(phase)
 
     def change(self, phase: Phase) -> None:
         """The world of a phase; a new version is a new instance."""
-        new = not hasattr(self, "phase") or self.phase.client.version != phase.client.version
+        more = (("service.version", phase.client.version), ("deployment.environment.name", "lab"))
         self.phase, self.pool = phase, Pool(phase.client.pool)
-        if new:
-            more = (("service.version", phase.client.version), ("deployment.environment.name", "lab"))
+        if self.source.more != more:
             self.source = Source("rag-api", str(uuid.UUID(bytes=self.rng.bytes(16), version=4)), "rag-api", more)
 
     def answer(self) -> Process:
@@ -84,7 +85,8 @@ class Client:
             yield from self._call(t, root, job)
         except Failure as failure:
             status, error = 500, (failure.type, failure.message)
-            self.telemetry.log(self._scoped("rag"), self.clock.now, "ERROR", f"answer failed: {failure.message}", (t, root))
+            text = f"answer failed: {failure.message}"
+            self.telemetry.log(self._scoped("rag"), self.clock.now, "ERROR", text, (t, root))
         yield 2e-4
         values = {
             "http.request.method": "POST", "http.route": "/v1/answer", "tenant.id": f"tenant-{self.rng.integers(1, 9)}",
@@ -93,12 +95,13 @@ class Client:
         now = self.clock.now
         self.telemetry.span(self.source, "POST /v1/answer", SERVER, (t, root, ""), begun, now, values, error)
         labels = {"http.route": "/v1/answer", "http.request.method": "POST"}
-        self.telemetry.measure(self.source, "http.server.request.duration", "s", MILLIS, labels, now, now - begun, (t, root))
+        name = "http.server.request.duration"
+        self.telemetry.measure(self.source, name, "s", MILLIS, labels, now, now - begun, (t, root))
 
     def _scoped(self, scope: str) -> Source:
         return replace(self.source, scope=scope)
 
-    def _retrieve(self, t: str, root: str) -> Iterator[object]:
+    def _retrieve(self, t: str, root: str) -> Generator[Any, Any, int]:
         c, own, query = self.phase.client, self.telemetry.span_id(), self.telemetry.span_id()
         begun = self.clock.now
         yield 1e-4
@@ -106,8 +109,8 @@ class Client:
         slow = float(self.rng.exponential(c.retrieval_s)) if c.retrieval_s else 0.0
         yield self.host.takes(asked, 8e-4, int(self.rng.random() < 0.4)) + slow
         values = {"db.system": "Qdrant", "qdrant.search.collection_name": "docs", "db.vector.query.top_k": c.documents}
-        qdrant = self._scoped("opentelemetry.instrumentation.qdrant")
-        self.telemetry.span(qdrant, "qdrant.query_points", CLIENT, (t, query, own), asked, self.clock.now, values, ok=True)
+        qdrant, ids = self._scoped("opentelemetry.instrumentation.qdrant"), (t, query, own)
+        self.telemetry.span(qdrant, "qdrant.query_points", CLIENT, ids, asked, self.clock.now, values, ok=True)
         yield 5e-5
         documents = 0 if self.rng.random() < c.empty_share else c.documents
         values = {"retrieval.top_k": c.documents, "retrieval.documents.count": documents}
@@ -129,7 +132,7 @@ class Client:
             prefix=0 if load.unique_prefix else load.prefix,
         )
 
-    def _call(self, t: str, root: str, job: Job) -> Iterator[object]:
+    def _call(self, t: str, root: str, job: Job) -> Process:
         """The chat call with its tries, as one span or as a span each."""
         c, own, begun = self.phase.client, self.telemetry.span_id(), self.clock.now
         for attempt in range(c.retries + 1):
@@ -152,7 +155,7 @@ class Client:
             else:
                 own, begun = self.telemetry.span_id(), self.clock.now
 
-    def _attempt(self, t: str, root: str, job: Job) -> Iterator[object]:
+    def _attempt(self, t: str, root: str, job: Job) -> Process:
         pool = self.pool
         yield pool.take()
         self.host.calls += 1
@@ -162,7 +165,7 @@ class Client:
             self.host.calls -= 1
             pool.give()
 
-    def _exchange(self, t: str, root: str, job: Job) -> Iterator[object]:
+    def _exchange(self, t: str, root: str, job: Job) -> Process:
         """One request over a connection."""
         assert self.engine is not None
         engine, c, begun = self.engine, self.phase.client, self.clock.now
@@ -209,11 +212,11 @@ class Client:
         else:
             values |= self._answered(job)
             asked["gen_ai.response.model"] = "tiny-llama"
-            text = f"answered request prompt_tokens={job.prompt} completion_tokens={job.generated} finish={_finish(job)}"
-            self.telemetry.log(self._scoped("rag"), now, "INFO", text, (ids[0], ids[2]))
+            text = f"answered request prompt_tokens={job.prompt} completion_tokens={job.generated}"
+            self.telemetry.log(self._scoped("rag"), now, "INFO", f"{text} finish={_finish(job)}", (ids[0], ids[2]))
             for kind, tokens in (("input", job.prompt), ("output", job.generated)):
-                labels = {**asked, "gen_ai.token.type": kind}
-                self.telemetry.measure(source, "gen_ai.client.token.usage", "{token}", TOKENS, labels, now, tokens, ids[:2])
+                labels, name = {**asked, "gen_ai.token.type": kind}, "gen_ai.client.token.usage"
+                self.telemetry.measure(source, name, "{token}", TOKENS, labels, now, tokens, ids[:2])
         error = (failure.type, failure.message) if failure else None
         self.telemetry.span(source, "chat tiny-llama", CLIENT, ids, begun, now, values, error)
         name = "gen_ai.client.operation.duration"
@@ -243,7 +246,7 @@ def _finish(job: Job) -> str:
 def _refusal(job: Job, limit: int) -> str:
     asked = job.prompt + job.max_tokens
     return (
-        f"Error code: 400 - {{'error': {{'message': \"This model's maximum context length is {limit} tokens. However, you "
-        f"requested {asked} tokens ({job.prompt} in the messages, {job.max_tokens} in the completion). Please reduce the "
-        "length of the messages or completion.\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
+        f"Error code: 400 - {{'error': {{'message': \"This model's maximum context length is {limit} tokens. However, "
+        f"you requested {asked} tokens ({job.prompt} in the messages, {job.max_tokens} in the completion). Please "
+        "reduce the length of the messages or completion.\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
     )

@@ -62,7 +62,9 @@ class Watcher(Protocol):
 class Engine:
     """Serves jobs step by step; `busy_s` counts the seconds it computed."""
 
-    def __init__(self, config: EngineConfig, clock: Clock, host: Host, rng: np.random.Generator, watcher: Watcher) -> None:
+    def __init__(
+        self, config: EngineConfig, clock: Clock, host: Host, rng: np.random.Generator, watcher: Watcher
+    ) -> None:
         self.config, self.clock, self.host, self.rng, self.watcher = config, clock, host, rng, watcher
         self.waiting: deque[Job] = deque()
         self._inbox: list[Job] = []

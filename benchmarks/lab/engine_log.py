@@ -41,8 +41,8 @@ class EngineLog:
         )  # fmt: skip
         self._add(
             core, unix_s + 0.9 * ready_s, "kv_cache_utils.py:2327",
-            f"CPU KV cache size: {tokens:,} tokens, Maximum concurrency for {config.max_model_len:,} tokens per request: "
-            f"{tokens / config.max_model_len:.2f}x",
+            f"CPU KV cache size: {tokens:,} tokens, Maximum concurrency for {config.max_model_len:,} tokens "
+            f"per request: {tokens / config.max_model_len:.2f}x",
         )  # fmt: skip
         self._add(api, unix_s + ready_s, "entry.py:140", "Starting vLLM server on http://127.0.0.1:8100")
         self.lines += [f"INFO:     Started server process [{self.pid}]", "INFO:     Application startup complete."]

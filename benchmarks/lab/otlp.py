@@ -40,13 +40,17 @@ def hex_id(rng: np.random.Generator, size: int) -> str:
 
 
 def histogram_point(
-    values: Sequence[float], bounds: Sequence[float], labels: Mapping[str, Any], start: int, now: int, exemplars: list[Json]
+    values: Sequence[float],
+    bounds: Sequence[float],
+    labels: Mapping[str, Any],
+    times: tuple[int, int],
+    exemplars: list[Json],
 ) -> Json:
-    """A cumulative histogram's data point; times are Unix nanoseconds."""
+    """A cumulative histogram's data point; `times` are its start and its end in Unix nanoseconds."""
     counts = np.bincount(np.searchsorted(bounds, values, side="left"), minlength=len(bounds) + 1)
     return {
-        "startTimeUnixNano": str(start),
-        "timeUnixNano": str(now),
+        "startTimeUnixNano": str(times[0]),
+        "timeUnixNano": str(times[1]),
         "count": str(len(values)),
         "sum": float(sum(values)),
         "bucketCounts": [str(count) for count in counts],

@@ -30,6 +30,20 @@ class Source:
     more: Labels = ()
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """One value of a histogram; `ids` are the trace and the span it was measured in."""
+
+    moment: float
+    source: Source
+    name: str
+    unit: str
+    bounds: tuple[float, ...]
+    labels: Labels
+    value: float
+    ids: tuple[str, str]
+
+
 @dataclass
 class Telemetry:
     """`epoch` is the Unix second at simulated zero."""
@@ -38,7 +52,7 @@ class Telemetry:
     rng: np.random.Generator
     _spans: list[tuple[float, Source, Json]] = field(default_factory=list)
     _logs: list[tuple[float, Source, Json]] = field(default_factory=list)
-    _measured: list[tuple[float, Source, str, str, tuple[float, ...], Labels, float, str, str]] = field(default_factory=list)
+    _measured: list[Measurement] = field(default_factory=list)
     _ready: list[tuple[float, Source, list[Json]]] = field(default_factory=list)
 
     def nano(self, moment: float) -> int:
@@ -66,7 +80,8 @@ class Telemetry:
         if error:
             record["status"] = {"code": 2, "message": error[1]}
             said = {"exception.type": f"openai.{error[0]}", "exception.message": error[1]}
-            record["events"] = [{"timeUnixNano": str(self.nano(end)), "name": "exception", "attributes": attributes(said)}]
+            event = {"timeUnixNano": str(self.nano(end)), "name": "exception", "attributes": attributes(said)}
+            record["events"] = [event]
         self._spans.append((end, source, record))
 
     def log(self, source: Source, moment: float, level: str, text: str, ids: tuple[str, str]) -> None:
@@ -84,7 +99,7 @@ class Telemetry:
         moment: float, value: float, ids: tuple[str, str],
     ) -> None:  # fmt: skip
         """A value of a histogram, exported with the others of its kind every five seconds."""
-        self._measured.append((moment, source, name, unit, bounds, tuple(labels.items()), value, *ids))
+        self._measured.append(Measurement(moment, source, name, unit, bounds, tuple(labels.items()), value, ids))
 
     def metrics(self, source: Source, moment: float, metrics: list[Json]) -> None:
         """Metrics that are ready to be exported."""
@@ -112,38 +127,37 @@ class Telemetry:
             yield _request(outer, inner, leaf, batch)
 
     def _histograms(self) -> Iterator[tuple[float, Source, list[Json]]]:
-        by_source: dict[Source, list[Any]] = defaultdict(list)
-        for item in sorted(self._measured, key=lambda item: item[0]):
-            by_source[item[1]].append(item)
+        by_source: dict[Source, list[Measurement]] = defaultdict(list)
+        for item in sorted(self._measured, key=lambda item: item.moment):
+            by_source[item.source].append(item)
         for source, items in by_source.items():
-            first, last = items[0][0], items[-1][0]
+            first, last = items[0].moment, items[-1].moment
             for i in range(1, int((last - first) / EXPORT_S) + 2):
                 now = first + i * EXPORT_S
-                yield now, source, self._exported([item for item in items if item[0] <= now], first, now)
+                yield now, source, self._exported([item for item in items if item.moment <= now], first, now)
 
-    def _exported(self, items: list[Any], first: float, now: float) -> list[Json]:
-        grouped: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    def _exported(self, items: list[Measurement], first: float, now: float) -> list[Json]:
+        grouped: dict[tuple[str, str], dict[Labels, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
         for item in items:
-            grouped[item[2]][item[5]].append(item)
-        return [
-            {
-                "name": name,
-                "unit": next(iter(groups.values()))[0][3],
-                "histogram": {
-                    "dataPoints": [self._point(group, first, now) for group in groups.values()],
-                    "aggregationTemporality": 2,
-                },
-            }
-            for name, groups in grouped.items()
-        ]
+            grouped[item.name, item.unit][item.labels].append(item)
+        out = []
+        for (name, unit), groups in grouped.items():
+            points = [self._point(group, first, now) for group in groups.values()]
+            out.append({"name": name, "unit": unit, "histogram": {"dataPoints": points, "aggregationTemporality": 2}})
+        return out
 
-    def _point(self, group: list[Any], first: float, now: float) -> Json:
+    def _point(self, group: list[Measurement], first: float, now: float) -> Json:
         exemplars = [
-            {"timeUnixNano": str(self.nano(item[0])), "asDouble": float(item[6]), "traceId": item[7], "spanId": item[8]}
-            for item in group[-2:]
+            {
+                "timeUnixNano": str(self.nano(m.moment)),
+                "asDouble": float(m.value),
+                "traceId": m.ids[0],
+                "spanId": m.ids[1],
+            }
+            for m in group[-2:]
         ]
-        values = [item[6] for item in group]
-        return histogram_point(values, group[0][4], dict(group[0][5]), self.nano(first), self.nano(now), exemplars)
+        times = (self.nano(first), self.nano(now))
+        return histogram_point([m.value for m in group], group[0].bounds, dict(group[0].labels), times, exemplars)
 
 
 def _request(outer: str, inner: str, leaf: str, batch: Mapping[Source, list[Json]]) -> str:

@@ -20,7 +20,7 @@ from correlator.model.names import LATENCY, Signal
 
 GRID = 120
 """Stretches are searched on at most this many cells; longer data gets longer cells."""
-SHUFFLES = 199
+SHUFFLES = 99
 SEARCHED = 10
 """Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
 MOMENTS = frozenset({"engine_start", "engine_dead", "instance_start", "deploy", "restart"})
@@ -130,7 +130,7 @@ def _searched(evidence: Evidence) -> Windows | None:
     best: tuple[float, Windows] | None = None
     for signal in dict.fromkeys(c.signal for c in CANDIDATES if not c.falls):
         cells = _cells(evidence, signal)
-        if cells is None:
+        if cells is None or cells["value"].nunique() < 3:
             continue
         score, i, j = _scan(cells["value"].to_numpy(dtype=float))
         rng = np.random.default_rng(len(cells))

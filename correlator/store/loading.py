@@ -15,7 +15,7 @@ from correlator.store import schema
 from correlator.store.deep import flattened, is_request
 from correlator.store.engine import Engine, StoreError
 
-STATEMENT_BYTES = 32_000_000
+STATEMENT_BYTES = 16_000_000
 STATEMENT_REQUESTS = 10_000
 """What is sent in one statement at most; bounds the memory of loading."""
 

@@ -10,13 +10,12 @@ import pandas as pd
 from correlator.join.symptom import find_symptom
 from correlator.join.ties import tie, with_events
 from correlator.model.evidence import BLOCK_NS, Coverage, Event, Evidence, Fact, Kind, Window, Windows, with_windows
-from correlator.model.findings import Verdict
+from correlator.model.findings import Outcome, Verdict
 from correlator.model.names import Events, Signal
+from hypotheses._contract import Hypothesis
 from hypotheses._judge import Judged, judge_all
 from hypotheses._registry import all_hypotheses
 from tests.hypotheses.served import Served, served, stretch
-
-__all__ = ["Case", "Served", "event", "fact", "judge", "only_series", "seen", "served", "switched", "unseen", "window"]
 
 BEGIN = 1_700_000_000_000_000_000
 BLOCKS = 12
@@ -93,3 +92,12 @@ def switched(name: str, old: str, new: str) -> tuple[Fact, Fact]:
 def judge(evidence: Evidence, id: str) -> Judged:
     """One hypothesis judged by itself."""
     return judge_all([h for h in all_hypotheses() if h.id == id], evidence)[0]
+
+
+def could_be_supported(hypothesis: Hypothesis, evidence: Evidence) -> bool:
+    """Whether every necessary prediction holds before false discoveries are controlled.
+
+    Control only takes away, so where this is false the verdict is not *supported*; asked first, it is quick.
+    """
+    tests = [p.test for p in hypothesis.predictions if p.necessary]
+    return bool(tests) and all(test.read(evidence).outcome is Outcome.HELD for test in tests)

@@ -19,6 +19,7 @@ HOST = "node-1"
 DRIFT = 0.08
 """Standard deviation of the logarithm by which everything on a host is slower or faster in one block."""
 FAILED_FAST = 0.05
+Columns = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -69,53 +70,39 @@ def served(**means: float) -> Served:
 
 def stretch(world: Served, start: int, blocks: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Requests and series of one window that starts at `start` (Unix ns, a multiple of a block)."""
-    state = _state(world, start, blocks, rng)
-    requests = _requests(world, state, start, rng)
-    return _kept(world, requests, rng), _measured(state, requests).drop(columns=["drift", "full"])
+    drift = np.repeat(rng.lognormal(0, DRIFT, blocks), 2)
+    state = _state(world, start, 2 * blocks, rng)
+    bucket = np.repeat(np.arange(2 * blocks), rng.poisson(world.per_block / 2, 2 * blocks))
+    rows = _work(world, len(bucket), rng) | _flight(world, len(bucket), rng)
+    rows["start"] = np.sort(start + bucket * BUCKET_NS + rng.integers(0, BUCKET_NS, len(bucket)))
+    stalled = state[n.KV_PRESSURE.name][bucket]
+    rows |= _ledger(world, rows, stalled, drift[bucket], (rows["start"] - start) / 1e9, rng)
+    rows |= _timed(rows)
+    return _frame(rows, start, _arriving(world, rows, rng)), _frame(state | _measured(rows, bucket, 2 * blocks))
 
 
-def _state(world: Served, start: int, blocks: int, rng: np.random.Generator) -> pd.DataFrame:
-    count = 2 * blocks
+def _state(world: Served, start: int, count: int, rng: np.random.Generator) -> Columns:
+    """The engine and its host, bucket by bucket."""
     full = rng.random(count) < world.kv_full
     crowded = rng.random(count) < world.waiting_share
     waiting = np.where(crowded, rng.poisson(world.waiting, count) + (world.waiting > 0), 0) + full
-    preemptions = np.where(full, world.preemptions, 0.0)
-    usage = np.where(full, rng.uniform(0.95, 1.0, count), np.clip(rng.normal(world.kv_usage, 0.04, count), 0, 0.89))
     running = np.where(waiting > 0, world.running_cap, rng.poisson(world.running, count))
-    return pd.DataFrame(
-        {
-            "start": start + np.arange(count) * BUCKET_NS,
-            "host": HOST,
-            "drift": np.repeat(rng.lognormal(0, DRIFT, blocks), 2),
-            "full": full,
-            n.RUNNING.name: np.minimum(running, world.running_cap).astype(float),
-            n.WAITING.name: waiting.astype(float),
-            n.PREEMPTIONS.name: preemptions,
-            n.KV_CACHE_USAGE.name: usage,
-            n.KV_PRESSURE.name: (full & (waiting > 0)).astype(float),
-            n.KV_CACHE_CAPACITY.name: world.kv_capacity,
-            n.HOST_CPU.name: np.clip(rng.normal(world.cpu, 0.05, count), 0, 1),
-            n.CPU_THROTTLED.name: world.throttled,
-        }
-    )
+    usage = np.clip(rng.normal(world.kv_usage, 0.04, count), 0, 0.89)
+    return {
+        "start": start + np.arange(count) * BUCKET_NS,
+        n.RUNNING.name: np.minimum(running, world.running_cap).astype(float),
+        n.WAITING.name: waiting.astype(float),
+        n.PREEMPTIONS.name: np.where(full, world.preemptions, 0.0),
+        n.KV_CACHE_USAGE.name: np.where(full, rng.uniform(0.95, 1.0, count), usage),
+        n.KV_PRESSURE.name: full.astype(float),
+        n.KV_CACHE_CAPACITY.name: np.full(count, world.kv_capacity),
+        n.HOST_CPU.name: np.clip(rng.normal(world.cpu, 0.05, count), 0, 1),
+        n.CPU_THROTTLED.name: np.full(count, world.throttled),
+    }
 
 
-def _requests(world: Served, state: pd.DataFrame, start: int, rng: np.random.Generator) -> pd.DataFrame:
-    bucket = np.repeat(np.arange(len(state)), rng.poisson(world.per_block / 2, len(state)))
-    count = len(bucket)
-    at = start + bucket * BUCKET_NS + rng.integers(0, BUCKET_NS, count)
-    rows = pd.DataFrame(
-        {"trace_id": [f"{start:x}-{i:05d}" for i in range(count)], "start": at, "host": HOST, "service": "chat"}
-    )
-    rows = rows.assign(**_work(world, count, rng), **_flight(world, count, rng))
-    rows["attribute.service.version"] = np.where(rng.random(count) < world.new_version, "1.5.0", "1.4.0")
-    rows["attribute.tenant"] = rng.choice(["acme", "globex", "initech"], count)
-    parts = _ledger(world, rows, state.iloc[bucket], (at - start) / 1e9, rng)
-    return _timed(rows, parts).sort_values("start", ignore_index=True)
-
-
-def _work(world: Served, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """What the requests ask for and how they fare."""
+def _work(world: Served, count: int, rng: np.random.Generator) -> Columns:
+    """What the requests ask for, who serves them, and how they fare."""
     empty = rng.random(count) < world.empty
     tokens = np.ceil(_around(world.input_tokens, 0.4, count, rng) * np.where(empty, 0.4, 1.0))
     too_long = tokens > world.context_limit
@@ -129,10 +116,13 @@ def _work(world: Served, count: int, rng: np.random.Generator) -> dict[str, np.n
         n.EMPTY_RETRIEVAL.name: empty.astype(float),
         n.ERROR.name: (too_long | (rng.random(count) < world.errors)).astype(float),
         "too_long": too_long,
+        "attribute.service.version": np.where(rng.random(count) < world.new_version, "1.5.0", "1.4.0"),
+        "attribute.tenant": rng.choice(["acme", "globex", "initech"], count),
     }
 
 
-def _flight(world: Served, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _flight(world: Served, count: int, rng: np.random.Generator) -> Columns:
+    """How many calls are open at the clients, and how many of them the pool lets through to the server."""
     calls = rng.poisson(world.calls_open, count).astype(float)
     at_server = np.minimum(calls, world.pool_size)
     return {
@@ -144,67 +134,69 @@ def _flight(world: Served, count: int, rng: np.random.Generator) -> dict[str, np
 
 
 def _ledger(
-    world: Served, rows: pd.DataFrame, state: pd.DataFrame, elapsed: np.ndarray, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
+    world: Served, rows: Columns, stalled: np.ndarray, drift: np.ndarray, elapsed: np.ndarray, rng: np.random.Generator
+) -> Columns:
     """Seconds by part; what fails ends after a twentieth of the time."""
-    count = len(rows)
-    around = lambda mean: _around(mean, 0.3, count, rng)  # noqa: E731
+    around = lambda mean: _around(mean, 0.3, len(elapsed), rng)  # noqa: E731
     outbound = around(0.2 * world.network) + rows[n.CALLS_QUEUED.name] * around(world.wait_per_queued)
     slower = np.where(rows["attribute.service.version"] == "1.5.0", world.new_version_slower, 1.0)
     parts = {
         n.GATEWAY.name: around(world.gateway),
         n.RETRY.name: (rows[n.ATTEMPTS.name] - 1) * around(world.retry_cost),
         n.RETRIEVAL.name: around(world.retrieval),
-        n.QUEUE.name: around(world.queue) + state["full"].to_numpy() * around(world.stall),
+        n.QUEUE.name: around(world.queue) + stalled * around(world.stall),
         n.PREFILL.name: rows[n.INPUT_TOKENS.name] * world.prefill_per_token * around(1) * slower,
         n.DECODE.name: (rows[n.OUTPUT_TOKENS.name] - 1) * world.time_per_output_token * around(1) * slower,
         n.NETWORK.name: outbound + around(0.8 * world.network),
         n.REMAINDER.name: around(world.remainder) + world.warm_up * np.exp(-elapsed / 15),
         n.OUTBOUND.name: outbound,
     }
-    scale = state["drift"].to_numpy() * np.where(rows[n.ERROR.name] > 0, FAILED_FAST, 1.0)
-    return {name: np.asarray(part) * scale for name, part in parts.items()}
+    scale = drift * np.where(rows[n.ERROR.name] > 0, FAILED_FAST, 1.0)
+    return {name: part * scale for name, part in parts.items()}
 
 
-def _timed(rows: pd.DataFrame, parts: dict[str, np.ndarray]) -> pd.DataFrame:
+def _timed(rows: Columns) -> Columns:
     """Latencies and costs per token that follow from the parts."""
-    latency = sum(part for name, part in parts.items() if name.startswith("ledger."))
-    server = parts[n.QUEUE.name] + parts[n.PREFILL.name] + parts[n.DECODE.name]
-    return rows.assign(
-        **parts,
-        **{
-            "end": rows["start"] + (1e9 * latency).astype(np.int64),
-            n.LATENCY.name: latency,
-            n.SERVER_LATENCY.name: server,
-            n.CLIENT_LATENCY.name: server + parts[n.NETWORK.name],
-            n.HOST_SIDE.name: parts[n.NETWORK.name] + parts[n.GATEWAY.name] + parts[n.REMAINDER.name],
-            n.PREFILL_PER_TOKEN.name: parts[n.PREFILL.name] / rows[n.INPUT_TOKENS.name],
-            n.TIME_PER_OUTPUT_TOKEN.name: parts[n.DECODE.name] / (rows[n.OUTPUT_TOKENS.name] - 1),
-        },
-    )
+    latency = np.sum([part for name, part in rows.items() if name.startswith("ledger.")], axis=0)
+    server = rows[n.QUEUE.name] + rows[n.PREFILL.name] + rows[n.DECODE.name]
+    return {
+        "end": rows["start"] + (1e9 * latency).astype(np.int64),
+        n.LATENCY.name: latency,
+        n.SERVER_LATENCY.name: server,
+        n.CLIENT_LATENCY.name: server + rows[n.NETWORK.name],
+        n.HOST_SIDE.name: rows[n.NETWORK.name] + rows[n.GATEWAY.name] + rows[n.REMAINDER.name],
+        n.PREFILL_PER_TOKEN.name: rows[n.PREFILL.name] / rows[n.INPUT_TOKENS.name],
+        n.TIME_PER_OUTPUT_TOKEN.name: rows[n.DECODE.name] / (rows[n.OUTPUT_TOKENS.name] - 1),
+    }
 
 
-def _measured(state: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:
+def _measured(rows: Columns, bucket: np.ndarray, count: int) -> Columns:
     """The metrics of each bucket: they count every request, also those whose trace is lost."""
-    by = requests.groupby((requests["start"] - state["start"].iloc[0]) // BUCKET_NS)
-    arrived = by.size().reindex(state.index, fill_value=0)
-    return state.assign(
-        **{
-            n.ARRIVAL_RATE.name: arrived / 5,
-            n.GENERATION_THROUGHPUT.name: by[n.OUTPUT_TOKENS.name].sum().reindex(state.index, fill_value=0) / 5,
-            n.LATENCY.name: by[n.LATENCY.name].mean().reindex(state.index),
-            f"n.{n.LATENCY.name}": arrived.astype(float),
-        }
-    )
+    arrived = np.bincount(bucket, minlength=count).astype(float)
+    seconds = np.bincount(bucket, rows[n.LATENCY.name], count)
+    return {
+        n.ARRIVAL_RATE.name: arrived / 5,
+        n.GENERATION_THROUGHPUT.name: np.bincount(bucket, rows[n.OUTPUT_TOKENS.name], count) / 5,
+        n.LATENCY.name: np.divide(seconds, arrived, out=np.full(count, np.nan), where=arrived > 0),
+        f"n.{n.LATENCY.name}": arrived,
+    }
 
 
-def _kept(world: Served, requests: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+def _arriving(world: Served, rows: Columns, rng: np.random.Generator) -> np.ndarray:
     """Lost telemetry takes the fastest traces (as tail sampling does) and tears some of the rest."""
-    torn = (rng.random(len(requests)) < world.lost).astype(float)
-    kept = requests[n.LATENCY.name] >= requests[n.LATENCY.name].quantile(world.lost)
-    return requests.assign(**{n.TELEMETRY_LOST.name: torn})[kept]
+    latency = rows[n.LATENCY.name]
+    rows[n.TELEMETRY_LOST.name] = (rng.random(len(latency)) < world.lost).astype(float)
+    return np.asarray(latency >= np.quantile(latency, world.lost))
+
+
+def _frame(columns: Columns, start: int = 0, kept: np.ndarray | None = None) -> pd.DataFrame:
+    frame = pd.DataFrame({"host": HOST, "service": "chat", **columns})
+    if kept is None:
+        return frame.drop(columns="service")
+    frame.insert(0, "trace_id", [f"{start:x}-{i:05d}" for i in range(len(frame))])
+    return frame[kept]
 
 
 def _around(mean: float, sigma: float, count: int, rng: np.random.Generator) -> np.ndarray:
     """Log-normal values with this mean."""
-    return mean * rng.lognormal(-(sigma**2) / 2, sigma, count)
+    return np.asarray(mean * rng.lognormal(-(sigma**2) / 2, sigma, count))

@@ -27,6 +27,7 @@ class Json:
     """Equal to any text that is JSON for `value`."""
 
     value: object
+    __hash__ = None
 
     def __eq__(self, other):
         return isinstance(other, str) and same_json(self.value, json.loads(other))
@@ -36,9 +37,7 @@ def same_json(expected, actual):
     """Equality that tells 1 from true, and does not mind a real number written without a point."""
     match expected, actual:
         case dict(), dict():
-            return expected.keys() == actual.keys() and all(
-                same_json(expected[key], actual[key]) for key in expected
-            )
+            return expected.keys() == actual.keys() and all(same_json(expected[key], actual[key]) for key in expected)
         case list(), list():
             return len(expected) == len(actual) and all(map(same_json, expected, actual))
         case float(), int() | float() if not isinstance(actual, bool):

@@ -69,8 +69,10 @@ def pairs(value):
 
 values = flat | st.recursive(
     scalars,
-    lambda value: st.builds(AnyValue, array_value=st.builds(ArrayValue, values=several(value)))
-    | st.builds(AnyValue, kvlist_value=st.builds(KeyValueList, values=pairs(value))),
+    lambda value: (
+        st.builds(AnyValue, array_value=st.builds(ArrayValue, values=several(value)))
+        | st.builds(AnyValue, kvlist_value=st.builds(KeyValueList, values=pairs(value)))
+    ),
     max_leaves=8,
 )
 attributes = pairs(flat) | pairs(values)
@@ -88,9 +90,7 @@ scopes = st.builds(
     dropped_attributes_count=uint32s,
 )
 events = st.builds(Span.Event, time_unix_nano=times, name=texts, attributes=attributes)
-links = st.builds(
-    Span.Link, trace_id=trace_ids, span_id=span_ids, trace_state=texts, attributes=attributes
-)
+links = st.builds(Span.Link, trace_id=trace_ids, span_id=span_ids, trace_state=texts, attributes=attributes)
 spans = st.builds(
     Span,
     trace_id=trace_ids,
@@ -163,9 +163,7 @@ def points(kind, **fields):
 
 def number(kind, **fields):
     return (
-        st.builds(kind, **fields)
-        | st.builds(kind, as_double=reals, **fields)
-        | st.builds(kind, as_int=ints, **fields)
+        st.builds(kind, **fields) | st.builds(kind, as_double=reals, **fields) | st.builds(kind, as_int=ints, **fields)
     )
 
 
@@ -191,9 +189,7 @@ numbers = several(
 )
 totals = {"count": counts, "sum": reals}
 ranges = {"min": reals, "max": reals, "exemplars": exemplars}
-buckets = st.builds(
-    ExponentialHistogramDataPoint.Buckets, offset=int32s, bucket_counts=several(counts)
-)
+buckets = st.builds(ExponentialHistogramDataPoint.Buckets, offset=int32s, bucket_counts=several(counts))
 data = st.one_of(
     st.fixed_dictionaries({"gauge": st.builds(Gauge, data_points=numbers)}),
     st.fixed_dictionaries(
@@ -245,9 +241,7 @@ data = st.one_of(
                 Summary,
                 data_points=points(
                     SummaryDataPoint,
-                    quantile_values=several(
-                        st.builds(SummaryDataPoint.ValueAtQuantile, quantile=reals, value=reals)
-                    ),
+                    quantile_values=several(st.builds(SummaryDataPoint.ValueAtQuantile, quantile=reals, value=reals)),
                     **totals,
                 ),
             )
@@ -269,9 +263,7 @@ metric_requests = st.builds(
             ResourceMetrics,
             resource=resources,
             schema_url=texts,
-            scope_metrics=several(
-                st.builds(ScopeMetrics, scope=scopes, schema_url=texts, metrics=several(metrics)), 2
-            ),
+            scope_metrics=several(st.builds(ScopeMetrics, scope=scopes, schema_url=texts, metrics=several(metrics)), 2),
         ),
         2,
     ),

@@ -6,7 +6,7 @@ from correlator.model.records import Signal
 from tests.correlator.store import requests
 from tests.correlator.store.support import check
 
-few = settings(max_examples=25)
+few = settings(max_examples=20)
 
 
 @few

@@ -12,7 +12,7 @@ CASES = {
         window(served(), then=served(waiting=6, running_cap=4, queue=0.6)), Verdict.REFUTED, by="pool_is_full"
     ),
     "the_pool_was_fuller_before": Case(
-        window(served(kv_full=0.7, stall=0.2), then=served(kv_full=0.4, stall=0.2, time_per_output_token=0.015)),
+        window(served(kv_full=0.9, stall=0.2), then=served(kv_full=0.4, stall=0.2, time_per_output_token=0.015)),
         Verdict.REFUTED,
         by="pressure_is_new",
     ),

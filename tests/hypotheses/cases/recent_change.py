@@ -31,7 +31,7 @@ CASES = {
         missing="traces",
     ),
     "the_new_version_is_slower_and_so_is_the_old_a_little": Case(
-        window(served(), then=served(new_version=0.5, new_version_slower=3, queue=0.1), events=DEPLOY, facts=VERSION),
+        window(served(), then=served(new_version=0.5, new_version_slower=3, queue=0.13), events=DEPLOY, facts=VERSION),
         Verdict.INCONCLUSIVE,
     ),
 }
