@@ -12,7 +12,7 @@ WORKERS ?= 2
 PIP_COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --no-header
 
-.PHONY: help setup demo test lint format bench lock wheel clean
+.PHONY: help setup demo test lint docs format bench lock wheel clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ lint: setup ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup ## Write the reference of hypotheses anew
+	$(BIN)/python -m hypotheses._describe > docs/hypotheses.md
 
 format: setup ## Put the code into the one format
 	$(BIN)/ruff check --fix .

@@ -41,3 +41,37 @@ def lines(hypothesis: Hypothesis) -> list[str]:
     if (experiment := hypothesis.experiment) is not None:
         out += [f"Experiment: {experiment.why}", f"  {experiment.command}", f"  expect: {experiment.expect}"]
     return [*out, f"Remedy: {hypothesis.remedy}"]
+
+
+def reference() -> str:
+    """All hypotheses as one Markdown page (docs/hypotheses.md)."""
+    head = ["# Hypotheses", "", "Generated from the values in `hypotheses/` by `make docs`; do not edit.", ""]
+    return "\n".join(head + [line for h in all_hypotheses() for line in _section(h)])
+
+
+def _section(hypothesis: Hypothesis) -> list[str]:
+    out = [f"## {hypothesis.id}", "", f"**{hypothesis.claim}**", ""]
+    out += [f"Explains: {', '.join(sorted(hypothesis.explains))}.", ""]
+    for title, wanted in (("Refuted if one of these fails", True), ("Told from its rivals by", False)):
+        rows = [f"- `{p.id}`: {p.test.statement}" for p in hypothesis.predictions if p.necessary is wanted]
+        out += [f"{title}:", "", *rows, ""] if rows else []
+    signals = sorted({s.name for p in hypothesis.predictions for s in p.test.signals})
+    out += [f"Signals: {', '.join(f'`{s}`' for s in signals)}.", ""] if signals else []
+    if hypothesis.rivals:
+        out += [f"Rivals: {', '.join(f'`{r}`' for r in hypothesis.rivals)}.", ""]
+    if hypothesis.upstream_of:
+        out += [f"Can bring about: {', '.join(f'`{u}`' for u in hypothesis.upstream_of)}.", ""]
+    if (experiment := hypothesis.experiment) is not None:
+        out += [
+            f"Experiment: {experiment.why} Expect: {experiment.expect}.",
+            "",
+            "```sh",
+            experiment.command,
+            "```",
+            "",
+        ]
+    return [*out, f"Remedy: {hypothesis.remedy}", ""]
+
+
+if __name__ == "__main__":
+    print(reference())

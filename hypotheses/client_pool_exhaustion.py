@@ -46,9 +46,9 @@ HYPOTHESIS = Hypothesis(
     rivals=("host_cpu_contention", "traffic_surge"),
     experiment=Experiment(
         id="pool_pressure",
-        why="Concurrency raised step by step, with and without connection reuse, shows where waiting starts.",
-        command="tollens probe pool_pressure --url http://localhost:8000 --max 64",
-        expect="wait time starts to grow exactly at the pool's size",
+        why="Concurrency raised step by step against the server itself shows whether it makes calls wait.",
+        command="for c in 1 4 16 64; do vllm bench serve --model MODEL --max-concurrency $c; done",
+        expect="the server alone takes more calls at once than the client's pool lets through",
     ),
     remedy="Raise the client's connection limit (or share one client), set a pool timeout, watch connections in use.",
 )

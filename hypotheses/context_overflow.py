@@ -35,9 +35,9 @@ HYPOTHESIS = Hypothesis(
     rivals=("retry_storm", "model_change"),
     experiment=Experiment(
         id="tokenizer_boundary",
-        why="A prompt of exactly the limit and one token more settle whether length is what is refused.",
-        command="tollens probe tokenizer_boundary --url http://localhost:8000 --limit MAX_MODEL_LEN",
-        expect="limit − 1 tokens are answered, limit + 1 are refused with the same error",
+        why="The engine's own count of a refused prompt settles whether length is what is refused.",
+        command="curl -s localhost:8000/tokenize --json @refused.json | jq .count,.max_model_len",
+        expect="the count and the answer's reserve exceed max_model_len",
         cost=1,
     ),
     remedy="Trim or summarise history by tokens, not by messages; raise max_model_len if memory allows.",

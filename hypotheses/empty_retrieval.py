@@ -34,7 +34,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="retrieval_backtest",
         why="Keyword, vector and hybrid search over the same queries tell an empty index from a broken filter.",
-        command="tollens probe retrieval_backtest --queries queries.jsonl --index INDEX",
+        command="# run ten recorded queries without the filter, and by keyword instead of vector; count empty results",
         expect="keyword search finds what vector search does not if the filter or the chunks are at fault",
     ),
     remedy="Undo the change of filter, chunking or index; alert on the share of empty results.",

@@ -14,7 +14,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="widen_the_view",
         why="The part of the ledger that grew, and the signals listed as missing, say where to look.",
-        command="tollens diagnose PATH --json | jq '.ledger, .coverage.signals | keys'",
+        command="tollens diagnose PATH --json | jq '.ledger, (.coverage.signals | keys)'",
         expect="a part of the ledger that grew, or a signal that was not collected",
         cost=1,
     ),
