@@ -46,7 +46,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="replay_request",
         why="One long prompt and the same one trimmed, sent while the service is quiet, show the prefill cost.",
-        command="curl -so /dev/null -w '%{time_starttransfer}\\n' localhost:8000/v1/completions --json @long.json  # @trimmed.json",
+        command="time curl -so /dev/null localhost:8000/v1/completions --json @long.json   # then @trimmed.json",
         expect="time to first token falls in step with the tokens removed",
     ),
     remedy="Cap or summarise history and retrieved passages; alert on input tokens; enable prefix caching.",

@@ -37,7 +37,7 @@ HYPOTHESIS = Hypothesis(
     experiment=Experiment(
         id="prefix_reuse",
         why="The same prompt sent twice tells a cache that is off from prefixes that differ.",
-        command="for i in 1 2; do curl -so /dev/null -w '%{time_total}\\n' localhost:8000/v1/completions --json @prompt.json; done",
+        command="for i in 1 2; do time curl -so /dev/null localhost:8000/v1/completions --json @prompt.json; done",
         expect="with a working cache the second answer is clearly faster (max_tokens 1 in the request)",
         cost=1,
     ),
