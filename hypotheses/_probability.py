@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,6 +16,9 @@ from correlator.model.findings import Outcome, Role, Verdict
 from hypotheses._judge import Judged
 
 NONE_OF_THESE = "none_of_these"
+
+
+Weight = Annotated[float, Field(gt=0)]
 
 
 class Ratios(BaseModel):
@@ -33,12 +37,12 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     version: str
     source: str = Field(description="judgement, or the command and seed that learnt the numbers")
-    priors: Mapping[str, float] = Field(default_factory=dict)
+    priors: Mapping[str, Weight] = Field(default_factory=dict)
     necessary: Ratios
     separating: Ratios
     predictions: Mapping[str, Ratios] = Field(default_factory=dict)
     share_floor: float = Field(gt=0, le=1, description="weight of a cause that accounts for nothing")
-    verdict_weight: Mapping[Verdict, float] = Field(description="weight of a verdict beyond its outcomes")
+    verdict_weight: Mapping[Verdict, Weight] = Field(description="weight of a verdict beyond its outcomes")
     mechanism_weight: float = Field(gt=0, le=1)
     no_symptom_weight: float = Field(gt=1, description="how much likelier none_of_these is without a symptom")
 
