@@ -10,7 +10,7 @@ from collections.abc import Callable
 from benchmarks.lab.world import Phase, Scenario
 
 CALM = Phase()
-LONG_ANSWERS = CALM.with_(load={"rate": 2.0, "output": 190.0}, engine={"blocks": 512})
+LONG_ANSWERS = CALM.with_(load={"rate": 2.4, "output": 190.0}, engine={"blocks": 512})
 Maker = Callable[[float], Scenario]
 
 

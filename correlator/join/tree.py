@@ -35,16 +35,17 @@ def with_tree(spans: pd.DataFrame) -> pd.DataFrame:
 
 
 def _adopted(spans: pd.DataFrame, parent: np.ndarray) -> np.ndarray:
-    """The latest client call under way when the serving span began becomes its parent."""
+    """The latest client call under way when the serving span began becomes its parent, unless it made that call."""
     role = spans["own_role"].to_numpy()
     loose = (role == SERVER) & (np.where(parent >= 0, role[parent], "") != CLIENT)
+    loose &= (spans["parent_id"] != "").to_numpy()
     span = spans[["trace_id", "start", "duration"]].assign(row=np.arange(len(spans)))
     pairs = span[loose].merge(span[role == CLIENT], on="trace_id", suffixes=("", "_call"))
     inside = (pairs["start"] >= pairs["start_call"]) & (pairs["start"] < pairs["start_call"] + pairs["duration_call"])
     chosen = pairs[inside].sort_values("start_call").drop_duplicates("row", keep="last")
     out = parent.copy()
     out[chosen["row"].to_numpy()] = chosen["row_call"].to_numpy()
-    return out
+    return np.where(loose & (_depths(out) < 0), parent, out)
 
 
 def _depths(parent: np.ndarray) -> np.ndarray:

@@ -48,11 +48,9 @@ def window(
     onset = BEGIN + blocks * BLOCK_NS
     sides = [stretch(before, BEGIN, blocks, rng), stretch(then or before, onset, blocks, rng)]
     requests, series = (pd.concat(frames, ignore_index=True) for frames in zip(*sides, strict=True))
-    refused = [
-        Event(Events.CONTEXT_OVERFLOW, int(row.start), "chat", row.trace_id)
-        for row in requests[requests.pop("too_long")].itertuples()
-    ]
-    events = tuple(sorted((*events, *refused), key=lambda e: e.unix_nano))
+    refused = requests.loc[requests.pop("too_long"), ["start", "trace_id"]]
+    overflows = [Event(Events.CONTEXT_OVERFLOW, int(at), "chat", id) for at, id in refused.to_numpy()]
+    events = tuple(sorted((*events, *overflows), key=lambda e: e.unix_nano))
     requests, _ = tie(with_events(requests, events), series)
     evidence = Evidence(requests, series, events, facts, Coverage(watched=watched))
     windows = Windows(Window(BEGIN, onset), Window(onset, onset + blocks * BLOCK_NS))

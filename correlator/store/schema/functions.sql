@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION otlp_id AS (id) -> if(replaceAll(id, '\0', '') = '', 
 
 CREATE OR REPLACE FUNCTION otlp_real AS (real) -> multiIf(
     abs(real) < 1e21, toString(real),
-    isNaN(real), 'nan',
+    isNaN(real), 'NaN',
     isInfinite(real), if(real > 0, '+Inf', '-Inf'),
     replaceOne(toString(real), 'e', 'e+'));
 

@@ -190,3 +190,31 @@ def test_wrong_times_are_found_again(empty, nano):
     empty.load([span_batch(start=nano, end=nano)])
     sql = "SELECT count() AS n FROM otel_traces WHERE Timestamp = fromUnixTimestamp64Nano({t:Int64})"
     assert [1] == empty.query(sql, t=min(nano, 2**63 - 1))["n"].tolist()
+
+
+def test_values_as_text(empty):
+    """Values become the text the Collector's exporter writes, the same within nested values."""
+    written = {
+        1.0: "1",
+        -0.0: "-0",
+        1e20: "100000000000000000000",
+        1e21: "1e+21",
+        1.5e-7: "1.5e-7",
+        1e-6: "0.000001",
+        float("inf"): "+Inf",
+        float("-inf"): "-Inf",
+        float("nan"): "NaN",
+    }
+    request = oracle.REQUESTS[Signal.LOGS]()
+    record = request.resource_logs.add().scope_logs.add().log_records.add()
+    for number, text in written.items():
+        record.attributes.add(key=f"flat {text}").value.double_value = number
+        record.attributes.add(key=f"list {text}").value.array_value.values.add().double_value = number
+    flat = oracle.REQUESTS[Signal.LOGS]()
+    flat.CopyFrom(request)
+    del flat.resource_logs[0].scope_logs[0].log_records[0].attributes[1::2]
+    empty.load([Batch(Signal.LOGS, part.SerializeToString()) for part in (request, flat)])
+    nested, plain_ = empty.query("SELECT LogAttributes AS a FROM otel_logs ORDER BY length(a) DESC")["a"]
+    listed = {text: f"[{text}]" if text[-1].isdigit() else f'["{text}"]' for text in written.values()}
+    assert {f"flat {text}": text for text in written.values()} == plain_
+    assert plain_ | {f"list {text}": item for text, item in listed.items()} == nested
