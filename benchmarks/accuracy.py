@@ -26,7 +26,7 @@ from hypotheses._registry import all_hypotheses
 
 NONE = "none_of_these"
 ABLATIONS: dict[str, Callable[[Path], Sequence[Path]]] = {
-    "no traces": lambda folder: [p for p in folder.iterdir() if p.name not in ("traces.jsonl", "truth.json")],
+    "no traces": lambda folder: [p for p in telemetry_of(folder) if p.name != "traces.jsonl"],
     "no metrics": lambda folder: [folder / "traces.jsonl", folder / "logs.jsonl", folder / "vllm.log"],
     "engine log only": lambda folder: [folder / "vllm.log"],
 }
@@ -57,6 +57,11 @@ class Case:
         return tuple(c for c in self.supported if c not in self.right)
 
 
+def telemetry_of(folder: Path) -> list[Path]:
+    """Everything in a capture but its truth."""
+    return sorted(p for p in folder.iterdir() if p.name != "truth.json")
+
+
 def judged(folder: Path, setting: str, paths: Sequence[Path], given: bool) -> Case:
     """Diagnose a capture (or a part of it) and compare with its truth."""
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
@@ -64,7 +69,11 @@ def judged(folder: Path, setting: str, paths: Sequence[Path], given: bool) -> Ca
     baseline, incident = windows if given else (None, None)
     request = Request(paths=[str(p) for p in paths], baseline_window=baseline, incident_window=incident)
     right = (NONE if truth["id"] == "none" else truth["id"], *truth["also"])
-    return _case(truth["name"], setting, right, diagnose(request))
+    try:
+        return _case(truth["name"], setting, right, diagnose(request))
+    except Exception as error:  # a crash is a wrong answer to be counted, not the end of an hour's run
+        crash = (f"crashed: {error!r}",)
+        return Case(truth["name"], setting, right, "crashed", (), Verdict.UNTESTABLE, 0.0, crash)
 
 
 def _case(fault: str, setting: str, right: tuple[str, ...], answer: Diagnosis) -> Case:
@@ -83,8 +92,8 @@ def cases(faults: Iterable[str], seeds: int, severity: float, ablations: bool) -
             folder = Path(tempfile.mkdtemp(prefix="tollens-lab-"))
             try:
                 write_capture(FAULTS[fault](severity), folder, seed)
-                yield judged(folder, "given", [folder], given=True)
-                yield judged(folder, "found", [folder], given=False)
+                yield judged(folder, "given", telemetry_of(folder), given=True)
+                yield judged(folder, "found", telemetry_of(folder), given=False)
                 for name, part in ABLATIONS.items() if ablations else ():
                     yield judged(folder, name, part(folder), given=True)
             finally:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from benchmarks.lab.calls import Failure, record_call, record_served, refusal
 from benchmarks.lab.clock import TIMED_OUT, Clock, Process, Signal
 from benchmarks.lab.engine import Engine, Job
-from benchmarks.lab.engine_log import VERSION
 from benchmarks.lab.host import Host
-from benchmarks.lab.telemetry import MILLIS, SECONDS, TOKENS, Source, Telemetry
+from benchmarks.lab.telemetry import MILLIS, Source, Telemetry
 from benchmarks.lab.world import Phase
 
-SERVER, CLIENT, INTERNAL = 2, 3, 1
-HIDDEN = "opentelemetry.instrumentation.genai.openai"
+INTERNAL, SERVER, CLIENT = 1, 2, 3
 
 
 class Pool:
@@ -46,14 +45,6 @@ class Pool:
             self._queue.popleft().fire()
         elif self._free is not None:
             self._free += 1
-
-
-@dataclass(frozen=True)
-class Failure(Exception):
-    """A call that brought no answer."""
-
-    type: str
-    message: str
 
 
 class Client:
@@ -140,12 +131,12 @@ class Client:
                 job = Job(f"chatcmpl-{self.rng.bytes(8).hex()}", job.prompt, job.output, job.max_tokens, job.prefix)
             try:
                 yield from self._attempt(t, root, job)
-                self._record_call((t, own, root), begun, job, None)
+                self._record((t, own, root), begun, job, None)
                 return
             except Failure as failure:
                 last = attempt == c.retries or failure.type == "BadRequestError"
                 if last or not c.hidden_retries:
-                    self._record_call((t, own, root), begun, job, failure)
+                    self._record((t, own, root), begun, job, failure)
                 if last:
                     raise
             yield 0.01
@@ -170,7 +161,7 @@ class Client:
         assert self.engine is not None
         engine, c, begun = self.engine, self.phase.client, self.clock.now
         yield self.host.takes(begun, 4e-3, 4)
-        job.done.then(lambda done: self._serve(t, root, done))
+        job.done.then(lambda done: record_served(self.telemetry, self.engine_source, (t, root), done))
         answered = yield self.clock.within(engine.submit(job), c.timeout_s - (self.clock.now - begun))
         if answered is TIMED_OUT:
             if not c.hidden_retries:  # behind a proxy, as there, the engine does not notice that the caller is gone
@@ -178,75 +169,8 @@ class Client:
             raise Failure("APITimeoutError", "Request timed out.")
         yield self.host.takes(self.clock.now, 4e-3, 4)
         if job.status == 400:
-            raise Failure("BadRequestError", _refusal(job, engine.config.max_model_len))
+            raise Failure("BadRequestError", refusal(job, engine.config.max_model_len))
 
-    def _serve(self, t: str, root: str, job: Job) -> None:
-        """The engine's span; a request that was refused or given up has none."""
-        if job.status != 200 or job.scheduled is None or job.first_token is None:
-            return
-        values = {
-            "gen_ai.latency.time_to_first_token": job.first_token - job.arrived,
-            "gen_ai.latency.e2e": job.last_token - job.arrived,
-            "gen_ai.latency.time_in_queue": job.scheduled - job.queued,
-            "gen_ai.usage.prompt_tokens": job.prompt,
-            "gen_ai.usage.completion_tokens": job.generated,
-            "gen_ai.latency.time_in_model_prefill": job.first_token - job.scheduled,
-            "gen_ai.latency.time_in_model_decode": job.last_token - job.first_token,
-            "gen_ai.latency.time_in_model_inference": job.last_token - job.scheduled,
-            "gen_ai.request.id": job.id,
-            "gen_ai.request.max_tokens": job.max_tokens,
-            "gen_ai.request.n": 1,
-        }
-        ids = (t, self.telemetry.span_id(), root)
-        self.telemetry.span(self.engine_source, "llm_request", SERVER, ids, job.arrived, job.left, values)
-
-    def _record_call(self, ids: tuple[str, str, str], begun: float, job: Job, failure: Failure | None) -> None:
-        asked = {
-            "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "tiny-llama",
-            "server.address": "127.0.0.1", "server.port": 8100,
-        }  # fmt: skip
-        now, source = self.clock.now, self._scoped(HIDDEN)
-        values = {**asked, "gen_ai.request.max_tokens": job.max_tokens}
-        if failure:
-            asked["error.type"] = values["error.type"] = failure.type
-        else:
-            values |= self._answered(job)
-            asked["gen_ai.response.model"] = "tiny-llama"
-            text = f"answered request prompt_tokens={job.prompt} completion_tokens={job.generated}"
-            self.telemetry.log(self._scoped("rag"), now, "INFO", f"{text} finish={_finish(job)}", (ids[0], ids[2]))
-            for kind, tokens in (("input", job.prompt), ("output", job.generated)):
-                labels, name = {**asked, "gen_ai.token.type": kind}, "gen_ai.client.token.usage"
-                self.telemetry.measure(source, name, "{token}", TOKENS, labels, now, tokens, ids[:2])
-        error = (failure.type, failure.message) if failure else None
-        self.telemetry.span(source, "chat tiny-llama", CLIENT, ids, begun, now, values, error)
-        name = "gen_ai.client.operation.duration"
-        self.telemetry.measure(source, name, "s", SECONDS, asked, now, now - begun, ids[:2])
-
-    def _answered(self, job: Job) -> dict[str, object]:
-        model = f"{abs(hash_of(self.phase.engine.model)):08x}"
-        return {
-            "gen_ai.response.finish_reasons": [_finish(job)],
-            "gen_ai.response.model": "tiny-llama",
-            "gen_ai.response.id": job.id,
-            "gen_ai.usage.input_tokens": job.prompt,
-            "gen_ai.usage.output_tokens": job.generated,
-            "openai.response.system_fingerprint": f"vllm-{VERSION}-{model}",
-        }
-
-
-def hash_of(text: str) -> int:
-    """A number for a text, the same in every process."""
-    return int.from_bytes(text.encode()[-4:], "big")
-
-
-def _finish(job: Job) -> str:
-    return "length" if job.output >= job.max_tokens else "stop"
-
-
-def _refusal(job: Job, limit: int) -> str:
-    asked = job.prompt + job.max_tokens
-    return (
-        f"Error code: 400 - {{'error': {{'message': \"This model's maximum context length is {limit} tokens. However, "
-        f"you requested {asked} tokens ({job.prompt} in the messages, {job.max_tokens} in the completion). Please "
-        "reduce the length of the messages or completion.\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
-    )
+    def _record(self, ids: tuple[str, str, str], begun: float, job: Job, failure: Failure | None) -> None:
+        times = (begun, self.clock.now)
+        record_call(self.telemetry, self.source, ids, times, job, failure, self.phase.engine.model)

@@ -77,7 +77,7 @@ class Engine:
     def submit(self, job: Job) -> Signal:
         """Take a request; its signal fires with the job when it has been answered or refused."""
         job.arrived = self.clock.now
-        front = self.rng.lognormal(np.log(6e-3), 0.5) * self.host.slowness(self.clock.now) + 1e-5 * job.prompt
+        front = self.rng.lognormal(np.log(3e-3), 0.5) * self.host.slowness(self.clock.now) + 5e-6 * job.prompt
         self.clock.after(front, lambda: self._enqueue(job))
         return job.done
 

@@ -20,7 +20,7 @@ def _one(name: str, before: Phase, after: Phase, truth: str = "", **more: object
 
 def input_token_inflation(severity: float) -> Scenario:
     """Prompts grow."""
-    return _one("input_token_inflation", CALM, CALM.with_(load={"prompt": min(350 * (1 + 2 * severity), 1500)}))
+    return _one("input_token_inflation", CALM, CALM.with_(load={"prompt": min(350 * (1 + 2.7 * severity), 1500)}))
 
 
 def output_token_inflation(severity: float) -> Scenario:
@@ -51,7 +51,7 @@ def kv_demand_grown(severity: float) -> Scenario:
 
 def prefix_caching_off(severity: float) -> Scenario:
     """A restart without prefix caching."""
-    before = CALM.with_(load={"prompt": 130.0, "prefix": round(700 * severity), "output": 12.0})
+    before = CALM.with_(load={"prompt": 130.0, "prefix": round(1225 * severity), "output": 12.0})
     flags = {"enable_prefix_caching": False}
     after = before.with_(engine={"prefix_caching": False, "flags": flags})
     return _one("prefix_caching_off", before, after, truth="prefix_cache_collapse", restart=True)
@@ -59,7 +59,7 @@ def prefix_caching_off(severity: float) -> Scenario:
 
 def prefixes_unique(severity: float) -> Scenario:
     """Something unique gets in front of the shared prefix."""
-    before = CALM.with_(load={"prompt": 130.0, "prefix": round(700 * severity), "output": 12.0})
+    before = CALM.with_(load={"prompt": 130.0, "prefix": round(1225 * severity), "output": 12.0})
     after = before.with_(load={"unique_prefix": True})
     return _one("prefixes_unique", before, after, truth="prefix_cache_collapse")
 

@@ -35,7 +35,7 @@ class Host:
 
     def takes(self, now: float, work_s: float, switches: int) -> float:
         """Seconds that client work takes: the work, and a wait at each switch that finds the core taken."""
-        calls = min(self.calls, 5)
+        calls = min(max(self.calls - 1, 0), 5)
         chance = min(0.02 + 0.1 * self.busy**4 + 0.05 * calls + 0.3 * self.phase.contention, 0.7)
         waits = self.rng.exponential(SLICE_S * (1 + 0.4 * calls), int(self.rng.binomial(switches, chance))).sum()
         return float(work_s * self.slowness(now) * self.rng.lognormal(0, 0.35) + waits)

@@ -31,7 +31,7 @@ CONTEXT_OVERFLOW = re.compile(
 def read_occurrences(store: Store, spans: pd.DataFrame) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
     """Events and facts in order of time."""
     logs = _recognised(store)
-    events = [*_log_events(logs), *_restarts(store), *_new_instances(store), *_span_events(spans)]
+    events = [*_log_events(logs), *_restarts(store), *_new_instances(store, spans), *_span_events(spans)]
     facts = [*_log_facts(logs), *_cache_config(store), *_resource_facts(spans)]
     return tuple(sorted(events, key=_time)), tuple(sorted(facts, key=_time))
 
@@ -81,20 +81,18 @@ def _restarts(store: Store) -> Iterable[Event]:
             yield Event(Events.COUNTER_RESET, int(row.seen), row.service)
 
 
-def _new_instances(store: Store) -> Iterable[Event]:
+def _new_instances(store: Store, spans: pd.DataFrame) -> Iterable[Event]:
     """A further instance of a service that was already there: a restart, a scale-up or a deploy of it."""
-    table = store.query(
-        """SELECT ServiceName AS service, instance, toUnixTimestamp64Nano(min(seen)) AS seen FROM (
-               SELECT ServiceName, ResourceAttributes['service.instance.id'] AS instance, min(Timestamp) AS seen
-               FROM otel_traces WHERE TraceId != '' GROUP BY ServiceName, instance
-               UNION ALL
-               SELECT ServiceName, ResourceAttributes['service.instance.id'], min(Timestamp)
-               FROM otel_logs GROUP BY ServiceName, ResourceAttributes['service.instance.id'])
-           WHERE instance != '' AND service != '' GROUP BY service, instance ORDER BY service, seen"""
+    by_logs = store.query(
+        """SELECT toString(ServiceName) AS service, ResourceAttributes['service.instance.id'] AS instance,
+                  min(toUnixTimestamp64Nano(Timestamp)) AS start
+           FROM otel_logs GROUP BY service, instance"""
     )
-    for _, group in table.groupby("service"):
-        for row in group.iloc[1:].itertuples():
-            yield Event(Events.INSTANCE_START, int(row.seen), row.service, "", {"service.instance.id": row.instance})
+    seen = pd.concat([spans[["service", "instance", "start"]], by_logs])
+    seen = seen[(seen["instance"] != "") & (seen["service"] != "")]
+    first = seen.groupby(["service", "instance"])["start"].min().reset_index().sort_values(["service", "start"])
+    for row in first[first.duplicated("service")].itertuples():
+        yield Event(Events.INSTANCE_START, int(row.start), row.service, "", {"service.instance.id": row.instance})
 
 
 def _span_events(spans: pd.DataFrame) -> Iterable[Event]:

@@ -72,6 +72,7 @@ SELECT TraceId AS trace_id, SpanId AS span_id, ParentSpanId AS parent_id, toStri
        StatusCode IN ('Error', 'STATUS_CODE_ERROR') AS failed, StatusMessage AS message,
        arrayStringConcat(arrayMap(m -> m['exception.message'], event_attributes), ' ') AS exception,
        ResourceAttributes['host.name'] AS host, ResourceAttributes['service.version'] AS version,
+       ResourceAttributes['service.instance.id'] AS instance,
        {", ".join(_first(names, alias) for alias, names in (TEXTS | span_attributes()).items())}
 FROM chosen
 ORDER BY start, span_id

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import NONE, judged
+from benchmarks.accuracy import NONE, judged, telemetry_of
 from benchmarks.lab import FAULTS, write_capture
 from collector.files import read
 from correlator.join.build import build
@@ -44,7 +44,8 @@ def _evidence(folder: Path) -> Evidence:
 
 def test_every_file_is_read_without_a_problem(restarted: Path) -> None:
     """The readers of the recorded captures take the simulated ones as they are, restart and all."""
-    assert [] == [item for item in read([str(restarted)]) if isinstance(item, Problem)]
+    paths = [str(path) for path in telemetry_of(restarted)]
+    assert [] == [item for item in read(paths) if isinstance(item, Problem)]
 
 
 def test_the_ledger_of_simulated_requests_adds_up(healthy: Path) -> None:
@@ -58,13 +59,13 @@ def test_the_ledger_of_simulated_requests_adds_up(healthy: Path) -> None:
 
 def test_nothing_is_supported_where_nothing_is_wrong(healthy: Path) -> None:
     """A healthy pair of windows keeps the diagnosis silent."""
-    case = judged(healthy, "given", [healthy], given=True)
+    case = judged(healthy, "given", telemetry_of(healthy), given=True)
     assert ((), NONE) == (case.supported, case.first)
 
 
 def test_a_fault_is_found(restarted: Path) -> None:
     """The simulated truth is first and supported."""
-    case = judged(restarted, "given", [restarted], given=True)
+    case = judged(restarted, "given", telemetry_of(restarted), given=True)
     assert (True, True) == (case.hit, "kv_cache_preemption" in case.supported)
 
 

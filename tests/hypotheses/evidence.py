@@ -9,13 +9,38 @@ import pandas as pd
 
 from correlator.join.symptom import find_symptom
 from correlator.join.ties import tie, with_events
-from correlator.model.evidence import BLOCK_NS, Coverage, Event, Evidence, Fact, Kind, Window, Windows, with_windows
+from correlator.model.evidence import (
+    BLOCK_NS,
+    Coverage,
+    Event,
+    Evidence,
+    Fact,
+    Kind,
+    Window,
+    Windows,
+    with_windows,
+)
 from correlator.model.findings import Outcome, Verdict
 from correlator.model.names import Events, Signal
 from hypotheses._contract import Hypothesis
 from hypotheses._judge import Judged, judge_all
 from hypotheses._registry import all_hypotheses
 from tests.hypotheses.served import Served, served, stretch
+
+__all__ = [
+    "Case",
+    "Served",
+    "could_be_supported",
+    "event",
+    "fact",
+    "judge",
+    "only_series",
+    "seen",
+    "served",
+    "switched",
+    "unseen",
+    "window",
+]
 
 BEGIN = 1_700_000_000_000_000_000
 BLOCKS = 12

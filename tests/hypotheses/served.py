@@ -134,7 +134,12 @@ def _flight(world: Served, count: int, rng: np.random.Generator) -> Columns:
 
 
 def _ledger(
-    world: Served, rows: Columns, stalled: np.ndarray, drift: np.ndarray, elapsed: np.ndarray, rng: np.random.Generator
+    world: Served,
+    rows: Columns,
+    stalled: np.ndarray,
+    drift: np.ndarray,
+    elapsed: np.ndarray,
+    rng: np.random.Generator,
 ) -> Columns:
     """Seconds by part; what fails ends after a twentieth of the time."""
     around = lambda mean: _around(mean, 0.3, len(elapsed), rng)  # noqa: E731

@@ -1,95 +1,24 @@
-"""The engine at its door: what one file alone cannot know.
-
-Mechanics are tested with claims made for the purpose, whose readings are given; the rest with simulated worlds.
-"""
+"""The engine at its door: probabilities, order, placebos, false discoveries, experiments and scope."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
-from importlib.resources import files
+from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from correlator.join.symptom import find_symptom
-from correlator.model.evidence import Evidence, Interval, Kind
-from correlator.model.findings import Experiment, Finding, Outcome, Reading, Role, Verdict
-from correlator.model.names import HOST_CPU, INPUT_TOKENS, KV_CACHE_USAGE, KV_PRESSURE, Signal
-from hypotheses import Hypothesis, Prediction, Test, necessary, separating
-from hypotheses._engine import Answer, Engine
-from hypotheses._probability import Calibration
+from correlator.model.evidence import Evidence
+from correlator.model.findings import Finding, Outcome, Reading, Role, Verdict
+from correlator.model.names import HOST_CPU, INPUT_TOKENS, KV_CACHE_USAGE, KV_PRESSURE, LATENCY
+from hypotheses import Prediction, Test, necessary, separating
+from hypotheses._engine import Answer
 from hypotheses._registry import all_hypotheses
-from tests.hypotheses.evidence import Served, could_be_supported, only_series, served, switched, unseen, window
-
-NULL_WORLDS = 200
-GREW = window(served(), then=served(input_tokens=1100))
-HEALTHY = window(served())
-
-
-@lru_cache(maxsize=1)
-def settings_of_the_file() -> dict[str, object]:
-    loaded: dict[str, object] = yaml.safe_load(files("configs").joinpath("calibration.yaml").read_text("utf-8"))
-    return loaded
-
-
-def calibration(**changes: object) -> Calibration:
-    return Calibration.model_validate({**settings_of_the_file(), **changes})
-
-
-def engine(*hypotheses: Hypothesis) -> Engine:
-    how = {KV_CACHE_USAGE.name: "curl http://localhost:8000/metrics"}
-    return Engine(hypotheses or all_hypotheses(), calibration(), find_symptom, how)
-
-
-def of(answer: Answer, id: str) -> Finding:
-    return next(f for f in answer.findings if f.hypothesis == id)
-
-
-def supported(answer: Answer) -> list[str]:
-    return [f.hypothesis for f in answer.findings if f.verdict is Verdict.SUPPORTED]
-
-
-NONE = next(h for h in all_hypotheses() if not h.predictions)
-
-
-def says(outcome: Outcome, p: float | None = None, share: float | None = None, missing: str = "") -> Test:
-    """A test with a reading that is known beforehand, but only where there are the real windows."""
-    effect = None if share is None else Interval(share, share - 0.05, share + 0.05, "1")
-    reading = Reading(outcome, "given", effect, p, 8, missing=(missing,) if missing else ())
-    return Test("given", lambda _: reading, measures_share=share is not None)
-
-
-def claim(
-    id: str, *predictions: Prediction, upstream_of: tuple[str, ...] = (), cause: Signal | None = None
-) -> Hypothesis:
-    return Hypothesis(
-        id=id,
-        claim=f"It was {id}.",
-        explains=frozenset({Kind.LATENCY}),
-        predictions=predictions,
-        upstream_of=upstream_of,
-        cause=cause,
-        experiment=Experiment("look", "to see", "true", "something"),
-        remedy="Undo it.",
-    )
-
-
-def held_in_the_incident(share: float | None = None) -> tuple[Prediction, Prediction]:
-    """Predictions that hold on the real windows and fail on the placebo's."""
-
-    def read(evidence: Evidence) -> Reading:
-        real = evidence.windows == GREW.windows
-        effect = None if share is None else Interval(share, share - 0.05, share + 0.05, "1")
-        return Reading(Outcome.HELD if real else Outcome.FAILED, "given", effect, None, 8)
-
-    return necessary("n", Test("given", read, measures_share=share is not None)), separating("s", Test("given", read))
-
+from tests.hypotheses.claims import GREW, HEALTHY, NONE, claim, engine, held_in_the_incident, of, says, supported
+from tests.hypotheses.evidence import Case, Served, served, unseen, window
 
 outcomes = st.sampled_from(Outcome)
 
@@ -139,7 +68,15 @@ def test_a_healthy_window_has_no_cause() -> None:
 
 @pytest.mark.parametrize(
     "then",
-    [served(lost=0.5), served(warm_up=0.3), served(cpu=0.97), served(waiting=2)],
+    [
+        pytest.param(
+            served(lost=0.5),
+            marks=pytest.mark.xfail(strict=True, reason="see NO_SYMPTOM in test_contract.py"),
+        ),
+        served(warm_up=0.3),
+        served(cpu=0.97),
+        served(waiting=2),
+    ],
     ids=["traces_lost", "warm_up", "cpu_full", "waiting"],
 )
 def test_what_moved_without_a_symptom_is_no_cause(then: Served) -> None:
@@ -167,54 +104,60 @@ def test_the_cause_comes_first() -> None:
     assert top.probability > 0.5
 
 
-def test_a_chain_names_its_root_and_its_mechanism() -> None:
-    """Prompts grew, so the KV pool is full: both are supported, one is the root and the other the way it works."""
-    chain = window(served(), then=served(input_tokens=1100, kv_full=0.6, stall=0.8, preemptions=0.4))
-    answer = engine().answer(chain, attack=False)
-    root, mechanism = of(answer, "input_token_inflation"), of(answer, "kv_cache_preemption")
-    assert Verdict.SUPPORTED == root.verdict == mechanism.verdict
-    assert (Role.ROOT, Role.MECHANISM) == (root.role, mechanism.role)
-    assert ("kv_cache_preemption",) == root.via
-    assert root is answer.findings[0]
+BIASED = "claims are judged on traces although a supported claim says that those are a biased rest"
 
 
-def test_a_full_pool_without_longer_prompts_is_its_own_root() -> None:
-    """The same mechanism is the root where what could have brought it about did not happen."""
-    shrank = window(served(), then=served(kv_capacity=8_000, kv_full=0.6, stall=0.8, preemptions=0.4))
-    assert Role.ROOT == of(engine().answer(shrank, attack=False), "kv_cache_preemption").role
+@pytest.mark.parametrize(
+    "id",
+    [
+        pytest.param(h.id, marks=[pytest.mark.xfail(strict=True, reason=BIASED)] * (h.id == "telemetry_artifact"))
+        for h in all_hypotheses()
+        if h.predictions
+    ],
+)
+def test_each_cause_comes_first_in_its_own_world(id: str) -> None:
+    """In the world that a cause made, it is the first finding, supported, and the root."""
+    top = engine().answer(cause_of(id), attack=False).findings[0]
+    assert (id, Verdict.SUPPORTED, Role.ROOT) == (top.hypothesis, top.verdict, top.role)
 
 
-def test_a_chain_may_have_a_link_that_is_not_supported() -> None:
-    """Only supported claims link a chain: across a missing link there are two roots."""
-    up = claim("up", *held_in_the_incident(), upstream_of=("middle",))
-    middle = claim("middle", necessary("n", says(Outcome.FAILED)), upstream_of=("down",))
-    answer = engine(up, middle, claim("down", *held_in_the_incident()), NONE).answer(GREW, attack=False)
-    assert {Role.ROOT} == {of(answer, id).role for id in ("up", "down")}
-    assert of(answer, "middle").role is None
+def cause_of(id: str) -> Evidence:
+    cases: dict[str, Case] = import_module(f"tests.hypotheses.cases.{id}").CASES
+    return next(case.evidence for case in cases.values() if case.verdict is Verdict.SUPPORTED)
 
 
-def test_a_chain_of_three_has_one_root() -> None:
-    """Across a supported link the last is a mechanism of the first."""
-    up = claim("up", *held_in_the_incident(), upstream_of=("middle",))
-    middle = claim("middle", *held_in_the_incident(), upstream_of=("down",))
-    answer = engine(up, middle, claim("down", *held_in_the_incident()), NONE).answer(GREW, attack=False)
-    assert [Role.ROOT, Role.MECHANISM, Role.MECHANISM] == [of(answer, id).role for id in ("up", "middle", "down")]
-    assert {"middle", "down"} == set(of(answer, "up").via)
+@pytest.mark.xfail(strict=True, reason=BIASED)
+def test_what_lost_traces_show_is_not_believed() -> None:
+    """Where only slow traces arrive, answers only seem longer: long ones are the slow ones that are left."""
+    answer = engine().answer(cause_of("telemetry_artifact"), attack=False)
+    assert ["telemetry_artifact"] == supported(answer)
 
 
-def test_what_explains_far_less_is_a_bystander() -> None:
-    """Of two supported claims the one dwarfed by the other moved along, and is less probable."""
-    large, small = claim("large", *held_in_the_incident(0.9)), claim("small", *held_in_the_incident(0.25))
-    answer = engine(large, small, NONE).answer(GREW, attack=False)
-    assert (Role.ROOT, Role.BYSTANDER) == (of(answer, "large").role, of(answer, "small").role)
-    assert of(answer, "large").probability > 2 * of(answer, "small").probability
+@settings(max_examples=12)
+@given(st.data())
+def test_holes_in_the_evidence_break_nothing(data: st.DataObject) -> None:
+    """Whatever columns are missing and whatever cells are empty, there is an answer whose probabilities sum to one."""
+    keep = ["trace_id", "start", "host", "period", "block", LATENCY.name]
+    holed = []
+    for frame in (GREW.requests, GREW.series):
+        optional = [c for c in frame.columns if c not in keep]
+        kept = data.draw(st.sets(st.sampled_from(optional)))
+        hole = data.draw(st.floats(0, 1))
+        cells = np.random.default_rng(1).random((len(frame), len(kept))) < hole
+        numbers = frame[sorted(kept)].mask(pd.DataFrame(cells, frame.index, sorted(kept)))
+        holed.append(pd.concat([frame[[c for c in keep if c in frame]], numbers], axis=1))
+    answer = engine().answer(replace(GREW, requests=holed[0], series=holed[1]), attack=False)
+    assert pytest.approx(1.0) == sum(f.probability for f in answer.findings)
 
 
 def test_a_claim_that_a_placebo_supports_is_doubted() -> None:
     """What is also supported between the baseline's two halves is inconclusive, and says why."""
     gullible = claim("gullible", necessary("n", says(Outcome.HELD)), separating("s", says(Outcome.HELD)))
     answer = engine(gullible, claim("sound", *held_in_the_incident()), NONE).answer(GREW, attack=False)
-    assert (Verdict.INCONCLUSIVE, Verdict.SUPPORTED) == (of(answer, "gullible").verdict, of(answer, "sound").verdict)
+    assert (Verdict.INCONCLUSIVE, Verdict.SUPPORTED) == (
+        of(answer, "gullible").verdict,
+        of(answer, "sound").verdict,
+    )
     assert "placebo" in of(answer, "gullible").reason
 
 
@@ -235,53 +178,6 @@ def test_many_claims_make_a_p_value_worth_less() -> None:
     assert Verdict.INCONCLUSIVE == among.verdict
     q_values = [r.q_value for r in among.predictions]
     assert all(q is not None and q > 0.1 for q in q_values)
-
-
-def null_worlds() -> Iterator[Evidence]:
-    """Healthy windows in which load, prompts and speed drift as they do between any two; a user sees a symptom."""
-    for seed in range(NULL_WORLDS):
-        rng = np.random.default_rng(seed)
-        speed, tokens, load = rng.lognormal(0, [0.1, 0.08, 0.15])
-        then = served(
-            input_tokens=300 * tokens,
-            per_block=12 * load,
-            time_per_output_token=0.005 * speed,
-            prefill_per_token=0.0003 * speed,
-            network=0.01 * speed,
-            retrieval=0.04 * speed,
-            queue=0.01 * speed * load,
-        )
-        facts = switched("engine.model", "a", "b") if seed % 2 else ()
-        yield window(served(), then=then, blocks=8, seed=seed, facts=facts, kind=Kind.LATENCY)
-
-
-def test_null_worlds_have_no_cause() -> None:
-    """In at most 2 % of two hundred worlds in which nothing happened is any cause supported."""
-    suspicious = [w for w in null_worlds() if any(could_be_supported(h, w) for h in all_hypotheses())]
-    accused = [supported(engine().answer(world, attack=False)) for world in suspicious]
-    assert len([ids for ids in accused if ids]) <= 0.02 * NULL_WORLDS, accused
-
-
-def test_the_answer_is_attacked() -> None:
-    """Onset moved either way, traces or metrics gone, blocks drawn anew: runs are counted, and what moved is named."""
-    stability = engine().answer(GREW).stability
-    assert stability.runs >= 8
-    assert stability.runs == stability.top_kept + len(stability.changed_by)
-    assert stability.top_kept >= stability.runs // 2
-    assert 0 < stability.onset_shift_s <= 60
-
-
-def test_a_cause_that_only_traces_show_is_moved_by_their_absence() -> None:
-    """The attack says which piece of evidence the first finding rests on."""
-    moved = engine().answer(GREW).stability.changed_by
-    assert any(name.startswith("without traces") for name in moved)
-
-
-def test_metrics_alone_are_enough_for_an_attack() -> None:
-    """Evidence without a single trace is answered and attacked as well."""
-    answer = engine().answer(only_series(GREW))
-    assert pytest.approx(1.0) == sum(f.probability for f in answer.findings)
-    assert answer.stability.runs >= 6
 
 
 def test_missing_telemetry_is_an_experiment() -> None:
@@ -336,40 +232,3 @@ def test_the_scope_names_who_is_hit() -> None:
 def test_everybody_hit_is_no_scope() -> None:
     """When all are hit alike, no attribute is named."""
     assert {} == engine().answer(GREW, attack=False).findings[0].scope
-
-
-def test_the_calibration_file_is_valid() -> None:
-    """The file that ships is read, and says where its numbers come from."""
-    assert calibration().source
-    assert set(Verdict) == set(calibration().verdict_weight)
-
-
-def test_the_calibration_file_names_only_what_exists() -> None:
-    """Priors and overrides of the file belong to hypotheses and predictions that exist."""
-    found = calibration()
-    ids = {h.id for h in all_hypotheses()}
-    predictions = {f"{h.id}.{p.id}" for h in all_hypotheses() for p in h.predictions}
-    assert set() == set(found.priors) - ids
-    assert set() == set(found.predictions) - predictions
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"necesary": {}}, "necesary"),
-        ({"necessary": {"held": 0, "inconclusive": 1, "untestable": 1, "failed": 1}}, "necessary.held"),
-        ({"separating": {"held": 1, "inconclusive": -1, "untestable": 1, "failed": 1}}, "separating.inconclusive"),
-        ({"necessary": {"held": 1, "inconclusive": 1, "untestable": 1}}, "necessary.failed"),
-        ({"share_floor": 0}, "share_floor"),
-        ({"mechanism_weight": 1.5}, "mechanism_weight"),
-        ({"priors": {"none_of_these": 0}}, "priors.none_of_these"),
-        ({"verdict_weight": {"supported": 0}}, "verdict_weight.supported"),
-        ({"verdict_weight": {"corroborated": 1}}, "verdict_weight.corroborated"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_wrong_calibration_is_refused(changes: dict[str, object], field: str) -> None:
-    """Unknown keys and weights that are not positive are refused by the name of their field."""
-    with pytest.raises(ValidationError) as error:
-        calibration(**changes)
-    assert field in [".".join(str(part) for part in e["loc"] if part != "[key]") for e in error.value.errors()]

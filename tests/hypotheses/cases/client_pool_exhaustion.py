@@ -22,10 +22,9 @@ CASES = {
         window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="wait_before_sending_grew"
     ),
     "sending_was_not_timed": Case(unseen(EXHAUSTED, OUTBOUND), Verdict.UNTESTABLE, missing=OUTBOUND),
-    "the_server_was_not_seen": Case(
-        unseen(EXHAUSTED, SERVER_IN_FLIGHT), Verdict.UNTESTABLE, missing=SERVER_IN_FLIGHT
-    ),
+    "the_server_was_not_seen": Case(unseen(EXHAUSTED, SERVER_IN_FLIGHT), Verdict.UNTESTABLE, missing=SERVER_IN_FLIGHT),
     "some_calls_wait_on_a_network_that_is_slow_for_all": Case(
-        window(served(calls_open=3), then=served(calls_open=3, pool_size=6, network=0.5)), Verdict.INCONCLUSIVE
+        window(served(calls_open=3), then=served(calls_open=3, pool_size=6, network=0.5)),
+        Verdict.INCONCLUSIVE,
     ),
 }

@@ -13,18 +13,16 @@ FAILING = window(served(), then=served(errors=0.3))
 
 CASES = {
     "long_prompts_are_refused": Case(OVERFLOW, Verdict.SUPPORTED),
-    "requests_fail_for_another_reason": Case(
-        FAILING, Verdict.REFUTED, by="errors_name_the_context_length"
-    ),
+    "requests_fail_for_another_reason": Case(FAILING, Verdict.REFUTED, by="errors_name_the_context_length"),
     "a_few_refusals_among_many_other_failures": Case(
-        window(served(), then=served(context_limit=600, errors=0.4)), Verdict.REFUTED, by="accounts_for_the_errors"
+        window(served(), then=served(context_limit=600, errors=0.4)),
+        Verdict.REFUTED,
+        by="accounts_for_the_errors",
     ),
     "failures_without_anything_that_names_them": Case(
         replace(unseen(FAILING, CONTEXT_ERROR), coverage=Coverage()), Verdict.UNTESTABLE, missing="traces"
     ),
-    "refusals_not_tied_to_requests": Case(
-        unseen(OVERFLOW, CONTEXT_ERROR), Verdict.UNTESTABLE, missing=CONTEXT_ERROR
-    ),
+    "refusals_not_tied_to_requests": Case(unseen(OVERFLOW, CONTEXT_ERROR), Verdict.UNTESTABLE, missing=CONTEXT_ERROR),
     "everything_is_slow_and_nothing_fails": Case(
         window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="explains_the_symptom"
     ),

@@ -10,7 +10,9 @@ EMPTY = window(served(), then=served(empty=0.3))
 CASES = {
     "a_third_of_the_searches_find_nothing": Case(EMPTY, Verdict.SUPPORTED),
     "searches_find_more_than_before": Case(
-        window(served(empty=0.15), then=served(empty=0.05), kind=Kind.QUALITY), Verdict.REFUTED, by="empty_results_rose"
+        window(served(empty=0.15), then=served(empty=0.05), kind=Kind.QUALITY),
+        Verdict.REFUTED,
+        by="empty_results_rose",
     ),
     "searches_are_slow_and_find_enough": Case(
         window(served(), then=served(retrieval=0.6)), Verdict.REFUTED, by="explains_the_symptom"

@@ -30,7 +30,9 @@ CASES = {
         missing="engine.model",
     ),
     "decode_was_not_timed": Case(
-        seen(unseen(CHANGED, TIME_PER_OUTPUT_TOKEN, DECODE)), Verdict.UNTESTABLE, missing=TIME_PER_OUTPUT_TOKEN
+        seen(unseen(CHANGED, TIME_PER_OUTPUT_TOKEN, DECODE)),
+        Verdict.UNTESTABLE,
+        missing=TIME_PER_OUTPUT_TOKEN,
     ),
     "tokens_cost_more_by_an_amount_that_noise_could_explain": Case(
         window(served(), then=served(time_per_output_token=0.0058, queue=0.3), facts=LARGER, blocks=8),

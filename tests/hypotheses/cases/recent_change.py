@@ -17,9 +17,7 @@ CASES = {
         Verdict.REFUTED,
         by="only_what_changed_is_hit",
     ),
-    "nothing_was_deployed": Case(
-        window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="something_changed"
-    ),
+    "nothing_was_deployed": Case(window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="something_changed"),
     "everything_was_deployed_at_once": Case(
         window(served(), then=served(new_version=1.0, new_version_slower=3), events=DEPLOY, facts=VERSION),
         Verdict.UNTESTABLE,
@@ -31,7 +29,12 @@ CASES = {
         missing="traces",
     ),
     "the_new_version_is_slower_and_so_is_the_old_a_little": Case(
-        window(served(), then=served(new_version=0.5, new_version_slower=3, queue=0.13), events=DEPLOY, facts=VERSION),
+        window(
+            served(),
+            then=served(new_version=0.5, new_version_slower=3, queue=0.13),
+            events=DEPLOY,
+            facts=VERSION,
+        ),
         Verdict.INCONCLUSIVE,
     ),
 }

@@ -18,7 +18,9 @@ CASES = {
         by="kv_cache_is_not_full",
     ),
     "nobody_waits": Case(
-        window(served(), then=served(time_per_output_token=0.012)), Verdict.REFUTED, by="queue_accounts_for_it"
+        window(served(), then=served(time_per_output_token=0.012)),
+        Verdict.REFUTED,
+        by="queue_accounts_for_it",
     ),
     "queue_length_was_not_measured": Case(unseen(QUEUED, WAITING), Verdict.UNTESTABLE, missing=WAITING),
     "pool_was_not_measured": Case(unseen(QUEUED, KV_CACHE_USAGE), Verdict.UNTESTABLE, missing=KV_CACHE_USAGE),

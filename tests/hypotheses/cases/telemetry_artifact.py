@@ -10,9 +10,7 @@ LOST = window(served(per_block=30), then=served(per_block=30, lost=0.75))
 
 CASES = {
     "only_slow_traces_arrive": Case(LOST, Verdict.SUPPORTED),
-    "nothing_is_lost": Case(
-        window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="telemetry_was_lost"
-    ),
+    "nothing_is_lost": Case(window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="telemetry_was_lost"),
     "traces_are_lost_and_metrics_show_it_too": Case(
         window(served(per_block=30), then=served(per_block=30, lost=0.3, queue=0.6)),
         Verdict.REFUTED,
@@ -24,7 +22,5 @@ CASES = {
         Verdict.UNTESTABLE,
         missing=LATENCY,
     ),
-    "some_traces_are_lost": Case(
-        window(served(), then=served(lost=0.3)), Verdict.INCONCLUSIVE
-    ),
+    "some_traces_are_lost": Case(window(served(), then=served(lost=0.3)), Verdict.INCONCLUSIVE),
 }

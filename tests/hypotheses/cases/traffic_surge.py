@@ -12,7 +12,9 @@ CASES = {
         window(served(), then=served(retries=0.8)), Verdict.REFUTED, by="arrivals_grew"
     ),
     "more_arrive_but_the_time_goes_into_retrieval": Case(
-        window(served(), then=served(per_block=26, retrieval=0.6)), Verdict.REFUTED, by="engine_accounts_for_it"
+        window(served(), then=served(per_block=26, retrieval=0.6)),
+        Verdict.REFUTED,
+        by="engine_accounts_for_it",
     ),
     "arrivals_were_not_counted": Case(unseen(SURGE, ARRIVAL_RATE), Verdict.UNTESTABLE, missing=ARRIVAL_RATE),
     "somewhat_more_arrive": Case(
