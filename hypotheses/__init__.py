@@ -2,7 +2,7 @@
 
 from correlator.model.evidence import Kind
 from correlator.model.findings import Experiment
-from hypotheses._contract import Hypothesis, Needs, Prediction, Test, necessary, separating
+from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
 from hypotheses._happenings import changed, confined_to_changed, occurs
 from hypotheses._predict import not_grown, plateaus, reaches, shifted, shifted_by, stays_below
@@ -17,7 +17,6 @@ __all__ = [
     "Experiment",
     "Hypothesis",
     "Kind",
-    "Needs",
     "Prediction",
     "Test",
     "accounts_for",

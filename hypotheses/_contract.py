@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from correlator.model.evidence import Evidence, Kind
 from correlator.model.findings import Experiment, Reading
@@ -45,30 +45,23 @@ def separating(id: str, test: Test) -> Prediction:
     return Prediction(id, test, necessary=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """Signals without which the claim cannot be tested at all, and the blocks each window must have."""
-
-    signals: frozenset[Signal] = field(default_factory=frozenset)
-    min_blocks: int = 3
-
-
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:
     """A claim about a cause.
 
     `id` is the file's stem. `explains` are the kinds of symptom it can cause. `cause` is the signal in which
     it shows first; it links causes into chains. `upstream_of` names what it brings about in turn, `rivals`
-    what would explain the same.
+    what would explain the same. `doubts_telemetry`: while it is supported no other cause can be. What a claim
+    needs follows from its predictions.
     """
 
     id: str
     claim: str
     explains: frozenset[Kind]
     predictions: tuple[Prediction, ...]
-    needs: Needs = field(default_factory=Needs)
     cause: Signal | None = None
     upstream_of: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
+    doubts_telemetry: bool = False
     experiment: Experiment | None = None
     remedy: str = ""

@@ -15,6 +15,7 @@ from hypotheses._judge import Judged, judge_all
 from hypotheses._probability import NONE_OF_THESE, Calibration, probabilities
 from hypotheses._scope import scope_of
 
+PLACEBO = "a placebo (the baseline's first half against its second) supports it as well"
 CONTENDERS = 6
 """The most probable findings compete again under each variation; the others were refuted by a wide margin."""
 
@@ -52,7 +53,8 @@ class Engine:
             return judged
         supported = [j.hypothesis for j in judged if j.verdict is Verdict.SUPPORTED]
         fooled = fooled_by_placebo(supported, evidence, self.find_symptom)
-        return tuple(_doubted(j) if j.hypothesis.id in fooled else j for j in judged)
+        judged = tuple(_doubted(j, PLACEBO) if j.hypothesis.id in fooled else j for j in judged)
+        return _without_trust(judged)
 
     def _causes(self) -> list[Hypothesis]:
         return [h for h in self.hypotheses if h.id != NONE_OF_THESE]
@@ -115,7 +117,7 @@ class Engine:
         contenders = [h for h in self._causes() if h.id in likely]
         runs, kept, moved_by = 0, 0, []
         for name, changed in variations(evidence, self.find_symptom):
-            other = self._findings(judge_all(contenders, changed), changed)[0].hypothesis
+            other = self._findings(_without_trust(judge_all(contenders, changed)), changed)[0].hypothesis
             runs += 1
             if other == top:
                 kept += 1
@@ -142,9 +144,17 @@ def _entropy(p: float) -> float:
     return -p * log2(p) - (1 - p) * log2(1 - p)
 
 
-def _doubted(judged: Judged) -> Judged:
-    text = "a placebo (the baseline's first half against its second) supports it as well"
-    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=text)
+def _doubted(judged: Judged, reason: str) -> Judged:
+    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason)
+
+
+def _without_trust(judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
+    """Where the telemetry itself is in doubt, what was read from it supports nothing else."""
+    doubting = [j for j in judged if j.hypothesis.doubts_telemetry and j.verdict is Verdict.SUPPORTED]
+    if not doubting:
+        return judged
+    reason = f"{doubting[0].hypothesis.id} is supported: the evidence for this may be an artifact as well"
+    return tuple(_doubted(j, reason) if j.verdict is Verdict.SUPPORTED and j not in doubting else j for j in judged)
 
 
 def _none(hypothesis: Hypothesis, probability: float, others: Iterable[Finding]) -> Finding:

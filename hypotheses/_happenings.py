@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from correlator.model.effects import ratio
-from correlator.model.evidence import BASELINE, INCIDENT, Event, Evidence, Fact
+from correlator.model.evidence import BASELINE, INCIDENT, Event, Evidence, Fact, Windows
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY
 from hypotheses._contract import Test
@@ -13,10 +15,12 @@ from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, too_few_blocks, untestable
 
 CHANGED_SMALLEST = 1.15
+LEAD_NS = 60_000_000_000
+"""A cause may precede the onset by as much as an onset may be wrong (DESIGN 6)."""
 
 
 def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
-    """One of these events happened in the incident or between the windows.
+    """One of these events happened in the incident, between the windows, or within a minute before the onset.
 
     `often`: more often than in the baseline; a start or a deploy counts by itself (`often=False`).
     `seen_by` are the kinds of source (Coverage.watched) that would have shown it; without any of them the
@@ -26,27 +30,37 @@ def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
     text = " or ".join(events)
 
     def read(evidence: Evidence) -> Reading:
-        during = _from_baseline_end(evidence, names)
-        before = evidence.during(BASELINE, names)
-        if len(during) > (len(before) if often else 0):
+        during = _since(evidence, names, often)
+        before = evidence.during(BASELINE, names) if often else ()
+        compared = f", {len(before)} in the baseline" if often else " around the onset or later"
+        if len(during) > len(before):
             traces = tuple(dict.fromkeys(e.trace_id for e in during if e.trace_id))[:3]
             return Reading(
                 Outcome.HELD,
-                f"{text}: {len(during)} since the baseline, {len(before)} in it",
+                f"{text}: {len(during)} times{compared}",
                 trace_ids=traces,
             )
         if not seen_by & evidence.coverage.watched:
             return untestable(tuple(sorted(seen_by)), f"no source that would show {text}")
-        return Reading(Outcome.FAILED, f"{text}: {len(during)} since the baseline, {len(before)} in it")
+        return Reading(Outcome.FAILED, f"{text}: {len(during)} times{compared}")
 
-    return Test(f"{text} happened after the baseline", read)
+    return Test(
+        f"{text} happened" + (" more often than in the baseline" if often else " around the onset or later"), read
+    )
 
 
-def _from_baseline_end(evidence: Evidence, names: frozenset[str]) -> list[Event]:
+def _since(evidence: Evidence, names: frozenset[str], after_baseline: bool) -> list[Event]:
+    """Events since the baseline's end, or already from shortly before the onset."""
     if evidence.windows is None:
         return []
-    low, high = evidence.windows.baseline.end, evidence.windows.incident.end
-    return [e for e in evidence.events if e.name in names and low <= e.unix_nano < high]
+    low = evidence.windows.baseline.end if after_baseline else _before_onset(evidence.windows)
+    return [e for e in evidence.events if e.name in names and low <= e.unix_nano < evidence.windows.incident.end]
+
+
+def _before_onset(windows: Windows) -> int:
+    """A minute before the onset, but not in the baseline's first half; at the latest the baseline's end."""
+    middle = (windows.baseline.start + windows.baseline.end) // 2
+    return min(windows.baseline.end, max(windows.incident.start - LEAD_NS, middle))
 
 
 def changed(*facts: str, kind: str = "configuration") -> Test:
@@ -76,14 +90,17 @@ def changed(*facts: str, kind: str = "configuration") -> Test:
 
 
 def in_force(evidence: Evidence, names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """Values of facts at the end of the baseline and at the end of the incident."""
+    """Values of facts in the baseline (before what led to the onset) and at the end of the incident."""
     if evidence.windows is None:
         return {}, {}
     wanted = [f for f in evidence.facts if f.name in names]
-    return _at(wanted, evidence.windows.baseline.end), _at(wanted, evidence.windows.incident.end)
+    windows = evidence.windows
+    early = [f for f in wanted if f.unix_nano < windows.baseline.end]
+    before = _at(reversed(early), windows.baseline.end) | _at(wanted, _before_onset(windows))
+    return before, _at(wanted, windows.incident.end)
 
 
-def _at(facts: list[Fact], moment: int) -> dict[str, str]:
+def _at(facts: Iterable[Fact], moment: int) -> dict[str, str]:
     out: dict[str, str] = {}
     for fact in facts:
         if fact.unix_nano < moment:

@@ -54,6 +54,8 @@ def _controlled(result: PredictionResult, q: float | None) -> PredictionResult:
 def _judged(hypothesis: Hypothesis, results: tuple[PredictionResult, ...], evidence: Evidence) -> Judged:
     results = (*_implicit(hypothesis, evidence), *results)
     verdict, reason = _verdict(results)
+    if verdict is Verdict.SUPPORTED and evidence.symptom is None:
+        verdict, reason = Verdict.UNTESTABLE, "no symptom beyond noise: there is nothing to explain"
     missing = tuple(dict.fromkeys(m for r in results for m in r.reading.missing))
     share = None if verdict is Verdict.REFUTED else _share(hypothesis, results)
     return Judged(hypothesis, results, verdict, share, missing, reason)
@@ -66,14 +68,13 @@ def _share(hypothesis: Hypothesis, results: tuple[PredictionResult, ...]) -> Int
 
 
 def _implicit(hypothesis: Hypothesis, evidence: Evidence) -> tuple[PredictionResult, ...]:
-    """Two predictions every claim makes: it can cause this kind of symptom, and there is enough data."""
-    out = []
+    """What every claim predicts: the symptom is of a kind that it can cause."""
     symptom = evidence.symptom
-    if symptom is not None and symptom.kind not in hypothesis.explains:
-        kinds = ", ".join(sorted(hypothesis.explains))
-        reading = Reading(Outcome.FAILED, f"the symptom is of kind {symptom.kind}, this cause brings about {kinds}")
-        out.append(PredictionResult("explains_the_symptom", f"the symptom is one of {kinds}", True, reading))
-    return tuple(out)
+    if symptom is None or symptom.kind in hypothesis.explains:
+        return ()
+    kinds = ", ".join(sorted(hypothesis.explains))
+    reading = Reading(Outcome.FAILED, f"the symptom is of kind {symptom.kind}, this cause brings about {kinds}")
+    return (PredictionResult("explains_the_symptom", f"the symptom is one of {kinds}", True, reading),)
 
 
 def _verdict(results: tuple[PredictionResult, ...]) -> tuple[Verdict, str]:

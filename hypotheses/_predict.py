@@ -86,50 +86,53 @@ def stays_below(signal: Signal, level: float, while_positive: Signal) -> Test:
     """Whenever `while_positive` was above zero in the incident, the signal was mostly below a level."""
 
     def read(evidence: Evidence) -> Reading:
-        frame = incident_with(evidence, signal, while_positive)
-        if isinstance(frame, Reading):
-            return frame
-        rows = _incident(frame, signal)
-        rows = rows[rows[while_positive.name] > 0]
-        if len(rows) < MIN_BLOCKS:
-            text = f"{_named(while_positive)} was above zero in only {len(rows)} readings"
-            return Reading(Outcome.FAILED if len(rows) == 0 else Outcome.INCONCLUSIVE, text)
-        below = float((rows[signal.name] < level).mean())
+        rows = _whenever(evidence, signal, while_positive)
+        if isinstance(rows, Reading):
+            return rows
+        below = _share_of_blocks(rows, rows[signal.name] < level)
         outcome = Outcome.HELD if below > 1 - OFTEN else Outcome.FAILED if below < MOSTLY else Outcome.INCONCLUSIVE
-        condition = f"with {_named(while_positive)} above 0"
-        text = f"{_named(signal)} was below {level:g} in {below:.0%} of {len(rows)} readings {condition}"
+        text = f"{_named(signal)} was below {level:g} {below:.0%} of the time with {_named(while_positive)} above 0"
         return Reading(outcome, text, None, None, rows["block"].nunique())
 
-    return Test(
-        f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0",
-        read,
-        (signal, while_positive),
-    )
+    statement = f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0"
+    return Test(statement, read, (signal, while_positive))
 
 
 def plateaus(signal: Signal, while_positive: Signal) -> Test:
     """Whenever `while_positive` was above zero in the incident, the signal sat at one flat cap."""
 
     def read(evidence: Evidence) -> Reading:
-        frame = incident_with(evidence, signal, while_positive)
-        if isinstance(frame, Reading):
-            return frame
-        rows = _incident(frame, signal)
-        rows = rows[rows[while_positive.name] > 0]
-        if len(rows) < MIN_BLOCKS:
-            text = f"{_named(while_positive)} was above zero in only {len(rows)} readings"
-            return Reading(Outcome.FAILED if len(rows) == 0 else Outcome.INCONCLUSIVE, text)
+        rows = _whenever(evidence, signal, while_positive)
+        if isinstance(rows, Reading):
+            return rows
         cap = float(rows[signal.name].max())
-        near = float((rows[signal.name] >= 0.9 * cap).mean())
+        near = _share_of_blocks(rows, rows[signal.name] >= 0.9 * cap)
         outcome = Outcome.HELD if near >= 0.6 else Outcome.FAILED if near < 0.3 else Outcome.INCONCLUSIVE
-        text = f"{_named(signal)} was within 10 % of its cap of {cap:.3g} in {near:.0%} of {len(rows)} such readings"
+        condition = f"with {_named(while_positive)} above 0"
+        text = f"{_named(signal)} was within 10 % of its cap of {cap:.3g} {near:.0%} of the time {condition}"
         return Reading(outcome, text, None, None, rows["block"].nunique())
 
-    return Test(
-        f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0",
-        read,
-        (signal, while_positive),
-    )
+    statement = f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0"
+    return Test(statement, read, (signal, while_positive))
+
+
+def _whenever(evidence: Evidence, signal: Signal, positive: Signal) -> pd.DataFrame | Reading:
+    """The incident's rows in which `positive` is above zero, if they lie in enough blocks to speak."""
+    frame = incident_with(evidence, signal, positive)
+    if isinstance(frame, Reading):
+        return frame
+    rows = _incident(frame, signal)
+    rows = rows[rows[positive.name] > 0]
+    blocks = rows["block"].nunique()
+    if blocks >= MIN_BLOCKS:
+        return rows
+    text = f"{_named(positive)} was above zero in {blocks} blocks of the incident"
+    return Reading(Outcome.INCONCLUSIVE if blocks else Outcome.FAILED, text, None, None, blocks)
+
+
+def _share_of_blocks(rows: pd.DataFrame, met: pd.Series) -> float:
+    """Mean over blocks of the share of rows that meet a condition: a block counts once."""
+    return float(met.groupby(rows["block"], observed=True).mean().mean())
 
 
 def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Direction.UP) -> tuple[str, ...]:

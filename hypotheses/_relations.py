@@ -10,7 +10,7 @@ from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Group, Signal, part_name
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
-from hypotheses._frames import frame_with, too_few_blocks, untestable
+from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
 from hypotheses._predict import examples
 
 CORRELATION = 0.1
@@ -21,14 +21,17 @@ MIN_ROWS = 10
 SYMPTOM = "the symptom"
 
 
-def rises_with(effect: Signal, cause: Signal) -> Test:
-    """More of the cause, more of the effect: rank correlation over rows, its error from blocks."""
+def rises_with(effect: Signal, cause: Signal, in_incident: bool = False) -> Test:
+    """More of the cause, more of the effect: rank correlation over rows, its error from blocks.
+
+    `in_incident`: over the incident's rows only, for a cause that has no value before it.
+    """
 
     def read(evidence: Evidence) -> Reading:
-        frame = frame_with(evidence, effect, cause)
+        frame = (incident_with if in_incident else frame_with)(evidence, effect, cause)
         if isinstance(frame, Reading):
             return frame
-        rows = frame.rows[frame.rows["period"] != ""]
+        rows = frame.rows[(frame.rows["period"] == INCIDENT) if in_incident else (frame.rows["period"] != "")]
         found = rank_correlation(rows, effect.name, cause.name)
         if found is None:
             return _constant(rows, effect, cause)

@@ -16,7 +16,7 @@ MIN_REQUESTS = 10
 
 def scope_of(evidence: Evidence) -> dict[str, str]:
     """Attribute → value for each attribute that confines the symptom; empty when everybody is hit alike."""
-    if evidence.symptom is None or evidence.symptom.signal is not LATENCY:
+    if evidence.symptom is None or evidence.symptom.signal is not LATENCY or LATENCY.name not in evidence.requests:
         return {}
     rows = evidence.requests
     found = {}

@@ -24,7 +24,7 @@ HYPOTHESIS = Hypothesis(
             ),
         ),
         necessary("it_fades", fades(LATENCY)),
-        separating("early_requests_are_the_slow_ones", rises_with(LATENCY, EARLY)),
+        separating("early_requests_are_the_slow_ones", rises_with(LATENCY, EARLY, in_incident=True)),
     ),
     rivals=("model_change", "recent_change"),
     experiment=Experiment(

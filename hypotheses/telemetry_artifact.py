@@ -19,6 +19,7 @@ HYPOTHESIS = Hypothesis(
         separating("loss_is_large", shifted_by(TELEMETRY_LOST, UP, at_least=0.1)),
     ),
     rivals=("recent_change",),
+    doubts_telemetry=True,
     experiment=Experiment(
         id="measure_twice",
         why="A measurement that does not pass through the same pipeline tells the service from its telemetry.",

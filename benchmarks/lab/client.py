@@ -110,25 +110,33 @@ class Client:
 
     def _question(self, documents: int) -> Job:
         load = self.phase.load
-        median = load.long_prompt if self.rng.random() < load.long_share else load.prompt
-        prompt = self.rng.lognormal(np.log(median), load.prompt_spread if median == load.prompt else 0.1)
-        prompt *= 0.45 + 0.55 * documents / self.phase.client.documents
         output = max(2, round(self.rng.lognormal(np.log(load.output), load.output_spread)))
         limit = load.max_tokens or output
         return Job(
-            id=f"chatcmpl-{self.rng.bytes(8).hex()}",
-            prompt=max(8, round(prompt)) + load.prefix,
+            id=self._job_id(),
+            prompt=self._prompt(documents, self.phase.engine.max_model_len - limit),
             output=min(output, limit),
             max_tokens=limit,
             prefix=0 if load.unique_prefix else load.prefix,
         )
+
+    def _prompt(self, documents: int, room: int) -> int:
+        """Tokens of a prompt; ordinary ones are trimmed to the room there is, long conversations are not."""
+        load = self.phase.load
+        share = 0.45 + 0.55 * documents / self.phase.client.documents
+        if self.rng.random() < load.long_share:
+            return round(load.long_prompt * self.rng.lognormal(0, 0.1) * share)
+        return min(round(load.prompt * self.rng.lognormal(0, load.prompt_spread) * share) + load.prefix, room)
+
+    def _job_id(self) -> str:
+        return f"chatcmpl-{self.rng.bytes(8).hex()}"
 
     def _call(self, t: str, root: str, job: Job) -> Process:
         """The chat call with its tries, as one span or as a span each."""
         c, own, begun = self.phase.client, self.telemetry.span_id(), self.clock.now
         for attempt in range(c.retries + 1):
             if attempt:
-                job = Job(f"chatcmpl-{self.rng.bytes(8).hex()}", job.prompt, job.output, job.max_tokens, job.prefix)
+                job = Job(self._job_id(), job.prompt, job.output, job.max_tokens, job.prefix)
             try:
                 yield from self._attempt(t, root, job)
                 self._record((t, own, root), begun, job, None)

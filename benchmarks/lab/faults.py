@@ -45,7 +45,7 @@ def kv_cache_preemption(severity: float) -> Scenario:
 def kv_demand_grown(severity: float) -> Scenario:
     """A small pool that was enough until more requests came: the traffic is the root, the pool how it works."""
     before = LONG_ANSWERS.with_(engine={"blocks": 25}, load={"rate": 1.0})
-    after = before.with_(load={"rate": 1 + 1.5 * severity})
+    after = before.with_(load={"rate": 1 + 2 * severity})
     return _one("kv_demand_grown", before, after, truth="traffic_surge", also=("kv_cache_preemption",))
 
 
@@ -96,7 +96,7 @@ def empty_retrieval(severity: float) -> Scenario:
 
 def client_pool_exhaustion(severity: float) -> Scenario:
     """A pool of two connections where more are needed."""
-    before = CALM.with_(load={"output": 75.0})
+    before = CALM.with_(load={"output": 90.0})
     return _one("client_pool_exhaustion", before, before.with_(client={"pool": max(1, round(2 / severity))}))
 
 

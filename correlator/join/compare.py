@@ -61,6 +61,7 @@ def _together(before: Coverage, after: Coverage) -> Coverage:
         records=summed(before.records, after.records),
         signals={name: after.signals[name] for name in after.signals if name in before.signals},
         watched=before.watched & after.watched,
+        extents={},
         problems=summed(before.problems, after.problems),
         messages=(*before.messages, *after.messages),
         orphan_share=max(before.orphan_share, after.orphan_share),

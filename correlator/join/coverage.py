@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from correlator.join.ties import interval
-from correlator.model.evidence import Coverage
+from correlator.model.evidence import Coverage, Window
 from correlator.model.names import SIGNALS
 from correlator.model.records import Problem
 from correlator.store import Store
@@ -35,7 +35,7 @@ def to_coverage(
     problems: Iterable[Problem],
 ) -> Coverage:
     """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
-    problems = tuple(problems)
+    problems, extents = tuple(problems), _extents(store)
     kinds: Counter[str] = Counter()
     for problem in problems:
         kinds[problem.kind] += problem.count
@@ -43,7 +43,8 @@ def to_coverage(
     return Coverage(
         records={name: int(store.query(f"SELECT count() AS n FROM {table}")["n"][0]) for name, table in TABLES.items()},
         signals=_signals(requests, series),
-        watched=_watched(store),
+        watched=frozenset(extents),
+        extents=extents,
         problems={kind: count for kind, count in sorted(kinds.items()) if count},
         messages=tuple(str(p) for p in problems[:MESSAGES]),
         orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
@@ -63,13 +64,19 @@ def _signals(requests: pd.DataFrame, series: pd.DataFrame) -> dict[str, Mapping[
     return found
 
 
-def _watched(store: Store) -> frozenset[str]:
-    """Kinds of source that were there at all; the engine adds whether they cover both windows."""
-    table = store.query(
-        """SELECT 'traces' AS source, count() AS n FROM otel_traces
-           UNION ALL SELECT 'engine_log', countIf(ServiceName IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
-           UNION ALL SELECT 'application_log', countIf(ServiceName NOT IN ('vllm', 'sglang', 'tgi')) FROM otel_logs
-           UNION ALL SELECT 'engine_metrics', countIf(match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]'))
-           FROM otel_metrics_gauge"""
+def _extents(store: Store) -> dict[str, Window]:
+    """From the first record to the last of each kind of source that was there at all."""
+    log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi')"
+    sources = {
+        "traces": ("otel_traces", "Timestamp", "1"),
+        "engine_log": (log, "Timestamp", engines),
+        "application_log": (log, "Timestamp", f"NOT {engines}"),
+        "engine_metrics": ("otel_metrics_gauge", "TimeUnix", "match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')"),
+    }
+    union = " UNION ALL ".join(
+        f"""SELECT '{name}' AS source, toUnixTimestamp64Nano(min({time})) AS low,
+                   toUnixTimestamp64Nano(max({time})) AS high, count() AS n FROM {table} WHERE {which}"""
+        for name, (table, time, which) in sources.items()
     )
-    return frozenset(row.source for row in table.itertuples() if row.n > 0)
+    rows = store.query(union)
+    return {row.source: Window(int(row.low), int(row.high) + 1) for row in rows.itertuples() if row.n > 0}

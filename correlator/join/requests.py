@@ -46,7 +46,7 @@ def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     text = (failed["message"] + " " + failed["exception"]).str.slice(0, 2000).groupby(failed["trace_id"]).agg(" ".join)
     types = failed["error_type"].groupby(failed["trace_id"]).max()
     out = pd.DataFrame({n.ERROR.name: error.astype(float)})
-    return out.assign(error_text=text, error_type=types)
+    return out.assign(error_text=text.reindex(out.index).fillna(""), error_type=types)
 
 
 def _torn(kept: pd.DataFrame) -> pd.DataFrame:

@@ -38,13 +38,19 @@ def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame
         return requests
     overflown = {e.trace_id for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.trace_id}
     refused = requests["trace_id"].isin(overflown) & (requests[n.ERROR.name] > 0)
-    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float)})
+    silent = (requests[n.ERROR.name] > 0) & (_text(requests, "error_text") == "") & ~refused
+    told = ((requests[n.ERROR.name] > 0) & ~silent).any()
+    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float).mask(silent & ~told)})
     starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
     if not len(starts):
         return requests
     last = np.searchsorted(starts, requests["start"].to_numpy(dtype=np.int64), side="right") - 1
     since = requests["start"].to_numpy(dtype=np.int64) - starts[np.maximum(last, 0)]
     return requests.assign(**{n.EARLY.name: np.where(last >= 0, -since / 1e9, np.nan)})
+
+
+def _text(requests: pd.DataFrame, column: str) -> pd.Series:
+    return requests[column].str.strip() if column in requests else pd.Series("", index=requests.index)
 
 
 def interval(series: pd.DataFrame, column: str) -> float:

@@ -39,8 +39,8 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
         best = _best(evidence, [searched], kind, SEARCHED) if searched is not None else None
     if best is not None:
         return _with(evidence, *best)
-    fallback = pairs[0] if pairs else _halves(active)
-    return with_windows(evidence, fallback)
+    fallback = with_windows(evidence, pairs[0] if pairs else _halves(active))
+    return replace(fallback, symptom=find_symptom(fallback, kind)) if kind else fallback
 
 
 def extent(evidence: Evidence) -> Window | None:

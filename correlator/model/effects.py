@@ -154,7 +154,7 @@ def _codes(frame: pd.DataFrame) -> Codes:
     block = frame["block"]
     if isinstance(block.dtype, pd.CategoricalDtype):
         return np.asarray(block.cat.codes, dtype=np.int64)
-    return np.asarray(pd.factorize(block)[0], dtype=np.int64)
+    return np.asarray(pd.factorize(block, sort=True)[0], dtype=np.int64)
 
 
 def _sums(codes: Codes, *columns: Floats) -> Floats:

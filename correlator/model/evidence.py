@@ -104,13 +104,15 @@ class Coverage:
     """What the evidence stands on: records read, signals seen and at what interval, what was lost.
 
     `signals` maps a canonical name to {"sources": [...], "interval_s": float|None, "rows": int};
-    `watched` names the kinds of source that were present in both windows ("engine_log", "engine_metrics",
-    "traces", …): only they can show that something did *not* happen.
+    `extents` says from when to when each kind of source ("engine_log", "engine_metrics", "traces", …) was
+    recorded; `watched` names those that were in both windows: only they can show that something did *not*
+    happen.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
     signals: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     watched: frozenset[str] = frozenset()
+    extents: Mapping[str, Window] = field(default_factory=dict)
     problems: Mapping[str, int] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     orphan_share: float = 0.0
@@ -177,9 +179,19 @@ def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
         evidence,
         requests=_marked(evidence.requests, windows),
         series=_marked(evidence.series, windows),
+        coverage=_watching(evidence.coverage, windows),
         windows=windows,
         symptom=None,
     )
+
+
+def _watching(coverage: Coverage, windows: Windows) -> Coverage:
+    """Sources that began before the baseline ended and went on into the incident."""
+    if not coverage.extents:
+        return coverage
+    low, high = windows.baseline.end, windows.incident.start
+    watched = {name for name, seen in coverage.extents.items() if seen.start < low and seen.end > high}
+    return replace(coverage, watched=frozenset(watched))
 
 
 def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:

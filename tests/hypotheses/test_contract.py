@@ -24,27 +24,10 @@ from tests.hypotheses.evidence import Case, could_be_supported, judge, seen
 ALL = {h.id: h for h in all_hypotheses()}
 TESTED = {id: h for id, h in ALL.items() if h.predictions}
 DEALS = 40
-NO_SYMPTOM = "_implicit lets a claim without accounts_for be supported where nothing got worse"
-KNOWN_DEFECTS = {
-    "test_without_a_symptom_nothing_is_explained[cold_start]": NO_SYMPTOM,
-    "test_without_a_symptom_nothing_is_explained[recent_change]": NO_SYMPTOM,
-    "test_without_a_symptom_nothing_is_explained[telemetry_artifact]": NO_SYMPTOM,
-    "test_what_was_there_all_along_explains_no_change[context_overflow]": "refusals_are_new is not necessary",
-    "test_copies_within_a_block_add_no_weight[scheduler_concurrency_cap-requests_were_seen_waiting_twice]": (
-        "plateaus and stays_below count rows where they mean blocks"
-    ),
-}
-"""Test → what is wrong. A defect that is gone fails here until its line is deleted."""
 SAMPLING_LOOKS_LIKE_LONGER_ANSWERS = ("output_token_inflation", "telemetry_artifact")
 """Where only slow traces arrive, long answers are over-represented: test_engine.py asks the engine to see that."""
 every = pytest.mark.parametrize("hypothesis", ALL.values(), ids=list(ALL))
 every_tested = pytest.mark.parametrize("hypothesis", TESTED.values(), ids=list(TESTED))
-
-
-@pytest.fixture(autouse=True)
-def known_defect(request: pytest.FixtureRequest) -> None:
-    if reason := KNOWN_DEFECTS.get(request.node.name):
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 @cache

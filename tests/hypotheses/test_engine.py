@@ -69,10 +69,7 @@ def test_a_healthy_window_has_no_cause() -> None:
 @pytest.mark.parametrize(
     "then",
     [
-        pytest.param(
-            served(lost=0.5),
-            marks=pytest.mark.xfail(strict=True, reason="see NO_SYMPTOM in test_contract.py"),
-        ),
+        served(lost=0.5),
         served(warm_up=0.3),
         served(cpu=0.97),
         served(waiting=2),
@@ -104,17 +101,7 @@ def test_the_cause_comes_first() -> None:
     assert top.probability > 0.5
 
 
-BIASED = "claims are judged on traces although a supported claim says that those are a biased rest"
-
-
-@pytest.mark.parametrize(
-    "id",
-    [
-        pytest.param(h.id, marks=[pytest.mark.xfail(strict=True, reason=BIASED)] * (h.id == "telemetry_artifact"))
-        for h in all_hypotheses()
-        if h.predictions
-    ],
-)
+@pytest.mark.parametrize("id", [h.id for h in all_hypotheses() if h.predictions])
 def test_each_cause_comes_first_in_its_own_world(id: str) -> None:
     """In the world that a cause made, it is the first finding, supported, and the root."""
     top = engine().answer(cause_of(id), attack=False).findings[0]
@@ -126,7 +113,6 @@ def cause_of(id: str) -> Evidence:
     return next(case.evidence for case in cases.values() if case.verdict is Verdict.SUPPORTED)
 
 
-@pytest.mark.xfail(strict=True, reason=BIASED)
 def test_what_lost_traces_show_is_not_believed() -> None:
     """Where only slow traces arrive, answers only seem longer: long ones are the slow ones that are left."""
     answer = engine().answer(cause_of("telemetry_artifact"), attack=False)

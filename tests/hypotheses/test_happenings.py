@@ -42,9 +42,6 @@ def test_a_start_counts_by_itself() -> None:
     assert FAILED == outcome(occurs("preemption", seen_by=LOG), seen)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="events of the last minute before the onset lie in the baseline and are not counted"
-)
 def test_a_start_shortly_before_the_onset_counts() -> None:
     """An onset is known to within a minute: a start five seconds before it is no sign that nothing started."""
     seen = evidence(rows(request_latency=(1, 2)), events=happened(-5), watched=LOG)

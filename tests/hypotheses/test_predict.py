@@ -168,7 +168,6 @@ def test_a_state_that_never_occurred_refutes(word: Test) -> None:
     assert FAILED == outcome(word, seen)
 
 
-@pytest.mark.xfail(strict=True, reason="plateaus and stays_below count rows where they mean blocks")
 @pytest.mark.parametrize("word", [stays_below(KV_CACHE_USAGE, 0.8, WAITING), plateaus(KV_CACHE_USAGE, WAITING)])
 def test_a_state_of_one_block_decides_nothing(word: Test) -> None:
     """Waiting seen in one block only is one observation, however often it was read."""

@@ -115,7 +115,6 @@ def test_copies_of_a_request_are_no_evidence(rows: pd.DataFrame, copies: int) ->
     assert once.blocks == often.blocks
 
 
-@pytest.mark.xfail(strict=True, reason="pd.factorize numbers blocks by appearance; sort=True would not")
 @settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
 @given(frames, st.integers(0, 1000))
 def test_the_order_of_rows_is_no_evidence(rows: pd.DataFrame, seed: int) -> None:
@@ -271,7 +270,6 @@ def test_a_rank_correlation_sees_order_only(seed: int) -> None:
     assert pytest.approx(straight) == numbers(rank_correlation(rows, "x", "y"))
 
 
-@pytest.mark.xfail(strict=True, reason="pd.factorize numbers blocks by appearance; sort=True would not")
 def test_a_rank_correlation_knows_no_order_of_rows() -> None:
     """Shuffled rows give the same correlation and the same interval."""
     rng = np.random.default_rng(12)

@@ -1,0 +1,75 @@
+"""The alias file and the canonical names agree, and every entry can be used."""
+
+import re
+from importlib.resources import files
+
+import pytest
+import yaml
+
+from correlator.join.aliases import folded, metrics, span_attributes
+from correlator.model import names as n
+
+ENTRIES = yaml.safe_load(files("configs").joinpath("signals.yaml").read_text())
+INTERNAL = {
+    "completion_rate", "failure_rate", "cached_token_rate", "host_cpu_idle", "host_cpu_idle_rate",
+    "cpu_throttled_periods", "cpu_periods", "telemetry_refused", "process_start",
+}  # fmt: skip
+"""Read from sources only to derive canonical signals from them."""
+
+
+def test_every_entry_is_canonical_or_an_ingredient() -> None:
+    """A name in the file is a canonical signal, or one of the few that others are derived from."""
+    assert INTERNAL == set(ENTRIES) - set(n.SIGNALS)
+
+
+@pytest.mark.parametrize("signal", sorted(set(ENTRIES) - INTERNAL))
+def test_units_agree(signal: str) -> None:
+    """The file and the code give a signal the same unit."""
+    assert n.SIGNALS[signal].unit == ENTRIES[signal]["unit"]
+
+
+@pytest.mark.parametrize("signal", sorted(ENTRIES))
+def test_entries_hold_nothing_unknown(signal: str) -> None:
+    """No key of the file is ignored, and each entry names at least one source."""
+    entry = ENTRIES[signal]
+    assert set(entry) <= {"unit", "span_attributes", "metrics"}
+    assert entry.get("span_attributes") or entry.get("metrics")
+    for metric in entry.get("metrics", []):
+        assert {"name", "how"} <= set(metric) <= {"name", "how", "scale", "across", "where"}
+        assert metric["how"] in {"level", "rate", "mean"}
+        assert metric.get("across", "mean") in {"sum", "mean", "max"}
+
+
+@pytest.mark.parametrize("signal", sorted(ENTRIES))
+def test_how_a_metric_is_read_fits_the_unit(signal: str) -> None:
+    """Rates belong to units per second (or of a share of time), means of requests to no rate."""
+    unit = ENTRIES[signal]["unit"]
+    hows = {metric["how"] for metric in ENTRIES[signal].get("metrics", [])}
+    assert not ("rate" in hows and not (unit.endswith("/s") or unit == "1"))
+    assert not ("mean" in hows and unit.endswith("/s"))
+
+
+def test_a_name_means_one_thing() -> None:
+    """No two signals claim the same metric with the same labels and reading, however it is spelled."""
+    allowed = {("vllm_request_success_total", "rate")}  # failures are a part of what ended
+    seen: dict[tuple[str, str, str], str] = {}
+    for alias in metrics():
+        key = (folded(alias.name), alias.how, str(dict(alias.where)))
+        assert seen.setdefault(key, alias.signal) == alias.signal or key[:2] in allowed
+    assert len(metrics()) == len({(a.signal, a.name, str(dict(a.where))) for a in metrics()})
+
+
+def test_times_in_milliseconds_are_scaled() -> None:
+    """A name that says milliseconds has the factor that makes seconds of it."""
+    wrong = [a.name for a in metrics() if re.search(r"_ms$|_milliseconds", a.name) and a.scale != 0.001]
+    assert [] == wrong
+
+
+def test_everything_in_the_file_is_looked_up() -> None:
+    """The lookups hold each alias of the file, in its order of preference."""
+    written = {s: [m["name"] for m in e["metrics"]] for s, e in ENTRIES.items() if "metrics" in e}
+    read: dict[str, list[str]] = {}
+    for alias in sorted(metrics(), key=lambda a: (a.signal, a.rank)):
+        read.setdefault(alias.signal, []).append(alias.name)
+    assert written == read
+    assert {s: tuple(e["span_attributes"]) for s, e in ENTRIES.items() if "span_attributes" in e} == span_attributes()
