@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.lab import FAULTS, write_capture
+from collector.files import Options
 from correlator.model.evidence import Window
 from correlator.model.findings import Diagnosis, Verdict
 from correlator.wiring import Request, diagnose
@@ -67,7 +68,8 @@ def judged(folder: Path, setting: str, paths: Sequence[Path], given: bool) -> Ca
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     windows = [Window(*(int(moment * 1e9) for moment in truth[name])) for name in ("baseline", "incident")]
     baseline, incident = windows if given else (None, None)
-    request = Request(paths=[str(p) for p in paths], baseline_window=baseline, incident_window=incident)
+    year = Options(near_unix_nano=windows[0].start)  # an engine log alone does not say its year
+    request = Request(paths=[str(p) for p in paths], baseline_window=baseline, incident_window=incident, options=year)
     right = (NONE if truth["id"] == "none" else truth["id"], *truth["also"])
     try:
         return _case(truth["name"], setting, right, diagnose(request))
@@ -122,7 +124,7 @@ def summary(rows: Sequence[Case]) -> Iterator[str]:
             wrong = _share(bool(c.wrong) for c in sick)
             yield f"{setting}: AC@1 {_share(c.hit for c in sick)} of {len(sick)} incidents, wrong supports in {wrong}"
         if calm:
-            yield f"{setting}: silent on {_share(not c.supported for c in calm)} of {len(calm)} healthy pairs"
+            yield f"{setting}: silent on {_share(c.hit and not c.supported for c in calm)} of {len(calm)} healthy pairs"
     yield f"chance: 1 in {sum(h.id != NONE for h in all_hypotheses())}"
 
 

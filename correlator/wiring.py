@@ -9,6 +9,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
 import yaml
 from pydantic import ValidationError
 
@@ -49,8 +50,9 @@ def diagnose(request: Request, progress: Callable[[str], None] | None = None) ->
         evidence = joined.evidence
     if request.baseline:
         with Store.open() as store:
-            before = _joined(store, request.baseline, request.options, progress).evidence
-        evidence = side_by_side(before, evidence)
+            before = _joined(store, request.baseline, request.options, progress)
+        evidence = side_by_side(before.evidence, evidence)
+        joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
     evidence = _windowed(evidence, request)
     return _answered(evidence, joined, time.monotonic() - began)
 

@@ -102,7 +102,8 @@ def file(tmp_path: Path, incident: bytes) -> Path:
     return path
 
 
-WINDOWS = ("--baseline-window", f"{START}/{START + HEALTHY_S}", "--incident-window", f"{START + HEALTHY_S}/{START + SECONDS}")
+MIDDLE, END = START + HEALTHY_S, START + SECONDS
+WINDOWS = ("--baseline-window", f"{START}/{MIDDLE}", "--incident-window", f"{MIDDLE}/{END}")
 
 
 def test_a_file_is_diagnosed(run: Run, file: Path) -> None:
@@ -182,6 +183,15 @@ def test_two_bundles_are_compared(run: Run, tmp_path: Path) -> None:
     assert reverse["symptom"] is None
 
 
+def test_a_report_of_two_bundles_shows_traces_of_both(run: Run, tmp_path: Path) -> None:
+    """Examples of a comparison come from both bundles, also where both are the same."""
+    (tmp_path / "traces").write_bytes(b"".join(lines()))
+    report = tmp_path / "x.html"
+    ran = run("diagnose", tmp_path / "traces", "--baseline", tmp_path / "traces", "--json", "--report", report)
+    assert (0, None) == (ran.code, ran.found["symptom"])
+    assert "POST /v1/answer" in report.read_text()
+
+
 @pytest.mark.parametrize("form", ["unix", "rfc 3339", "rfc 3339 with an offset"])
 def test_windows_are_given_in_several_forms(run: Run, file: Path, form: str) -> None:
     """Unix seconds and RFC 3339 mean the same windows, which the answer repeats."""
@@ -220,7 +230,7 @@ def test_one_window_is_enough(run: Run, file: Path) -> None:
         ("10/20", "holds no data"),
         ("/", "expected a time"),
         ("nan/inf", "expected a time"),
-        ("1e300/1e301", "expected a time"),
+        ("1e300/1e301", "holds no data"),
     ],
 )
 def test_nonsense_windows_are_refused(run: Run, file: Path, window: str, said: str) -> None:
@@ -314,7 +324,8 @@ def edited(times: Callable[[int], int]) -> bytes:
     out = []
     for number, line in enumerate(lines()):
         record = json.loads(line)
-        for span in [s for r in record["resourceSpans"] for c in r["scopeSpans"] for s in c["spans"]] * (number % 10 == 3):
+        spans = [s for r in record["resourceSpans"] for scope in r["scopeSpans"] for s in scope["spans"]]
+        for span in spans if number % 10 == 3 else []:
             for key in ("startTimeUnixNano", "endTimeUnixNano"):
                 span[key] = str(times(int(span[key])))
         out.append(json.dumps(record).encode() + b"\n")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from correlator.model import names as n
-from correlator.model.evidence import BLOCK_NS, Evidence, Event, Window, Windows, with_windows
+from correlator.model.evidence import BLOCK_NS, Event, Evidence, Window, Windows, with_windows
 from tests.correlator.join.telemetry import T0, at
 
 BLOCK_S = BLOCK_NS / 1e9

@@ -36,9 +36,7 @@ def answer(trace: str, *inner: Span) -> list[Span]:
     """A request of one second: retrieval 0.1 to 0.3, and what is given."""
     return [
         root(trace=trace, start=0, end=1),
-        retrieval(
-            trace=trace, id="r", parent="root", start=0.1, end=0.3, attributes={"db.response.returned_rows": 3}
-        ),
+        retrieval(trace=trace, id="r", parent="root", start=0.1, end=0.3, attributes={"db.response.returned_rows": 3}),
         *inner,
     ]
 
@@ -71,9 +69,7 @@ def every_case() -> Iterator[Span]:
     )
     yield from answer(
         "resent",
-        chat(
-            trace="resent", id="c", parent="root", start=0.4, end=0.9, attributes={"http.request.resend_count": 2}
-        ),
+        chat(trace="resent", id="c", parent="root", start=0.4, end=0.9, attributes={"http.request.resend_count": 2}),
     )
     yield from answer("torn", Span(trace="torn", id="x", parent="lost", start=0.4, end=0.5))
     yield from request("failed", 0, 0.2, failed=True)
@@ -92,9 +88,7 @@ def every_case() -> Iterator[Span]:
         ),
     )
     yield root(trace="empty", start=0, end=1)
-    yield retrieval(
-        trace="empty", id="r", parent="root", start=0, end=0.5, attributes={"db.response.returned_rows": 0}
-    )
+    yield retrieval(trace="empty", id="r", parent="root", start=0, end=0.5, attributes={"db.response.returned_rows": 0})
 
 
 @pytest.fixture(scope="module")
