@@ -83,7 +83,7 @@ class Run:
         """Poisson arrivals whose rate itself comes in bursts."""
         yield begin - self.clock.now
         while self.clock.now < end:
-            rate = self.client.phase.load.rate * float(self.rng.gamma(12.0, 1 / 12.0))
+            rate = self.client.phase.load.rate * float(self.rng.gamma(30.0, 1 / 30.0))
             until = min(self.clock.now + 4.0, end)
             while (gap := float(self.rng.exponential(1 / rate))) < until - self.clock.now:
                 yield gap
