@@ -7,11 +7,12 @@ serialized once and only ids and times are written for each.
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
@@ -35,10 +36,15 @@ class Role:
     variants: list[bytes]
 
 
-def genai_trace_requests(spans: int, per_request: int = 1000, seed: int = 0) -> Iterator[bytes]:
-    """`ExportTraceServiceRequest`s of `per_request` spans each; the same bytes for the same arguments."""
+def genai_trace_requests(
+    spans: int, per_request: int = 1000, seed: int = 0, slower_after: float = math.inf
+) -> Iterator[bytes]:
+    """`ExportTraceServiceRequest`s of `per_request` spans each; the same bytes for the same arguments.
+
+    After `slower_after` spans everything takes twice as long.
+    """
     chance = random.Random(seed)
-    made = _spans(chance, _roles(chance))
+    made = _spans(chance, _roles(chance), slower_after)
     for start in range(0, spans, per_request):
         by_service: dict[str, list[bytes]] = {}
         for service, span in islice(made, min(per_request, spans - start)):
@@ -46,11 +52,12 @@ def genai_trace_requests(spans: int, per_request: int = 1000, seed: int = 0) -> 
         yield b"".join(_framed(0x0A, _resource(name) + _scope(parts)) for name, parts in by_service.items())
 
 
-def _spans(chance: random.Random, roles: list[Role]) -> Iterator[tuple[str, bytes]]:
+def _spans(chance: random.Random, roles: list[Role], slower_after: float) -> Iterator[tuple[str, bytes]]:
     """(service, framed span) for ever, trace after trace."""
-    begin = START_NANO
-    while True:
+    for number in count():
+        begin = START_NANO + number * TRACE_EVERY_NANO
         trace_id, parent, slowness = chance.randbytes(16), b"", chance.lognormvariate(0, 0.3)
+        slowness *= 2 if number * len(roles) >= slower_after else 1
         for role in roles:
             span_id = chance.randbytes(8)
             start = begin + int(role.begins * slowness * 1e9)
@@ -60,7 +67,6 @@ def _spans(chance: random.Random, roles: list[Role]) -> Iterator[tuple[str, byte
             body = ids + times + _attribute(b"gen_ai.response.id", answer) + chance.choice(role.variants)
             yield role.service, _framed(0x12, body)
             parent = span_id
-        begin += TRACE_EVERY_NANO
 
 
 def _roles(chance: random.Random) -> list[Role]:

@@ -18,6 +18,7 @@ from correlator.join.build import Joined, build
 from correlator.join.compare import side_by_side
 from correlator.join.illustrate import illustrate
 from correlator.join.ledger import to_ledger
+from correlator.join.search import refined
 from correlator.join.symptom import find_symptom
 from correlator.join.windows import extent, trimmed, with_found_windows
 from correlator.model.errors import ConfigError, InputError
@@ -101,9 +102,21 @@ def _windowed(evidence: Evidence, request: Request) -> Evidence:
     if evidence.windows is None:
         windows = _given(evidence, request)
         if windows is None:
-            return with_found_windows(evidence, request.symptom)
+            return _with_onset(with_found_windows(evidence, request.symptom), request)
         evidence = with_windows(evidence, windows)
-    return replace(evidence, symptom=find_symptom(evidence, request.symptom))
+    return _with_onset(replace(evidence, symptom=find_symptom(evidence, request.symptom)), request)
+
+
+def _with_onset(evidence: Evidence, request: Request) -> Evidence:
+    """Move the onset to where the symptom's signal really changed, if that is near (an alert fires late)."""
+    if evidence.windows is None or evidence.symptom is None:
+        return evidence
+    windows = refined(evidence, evidence.windows, evidence.symptom.signal)
+    if windows == evidence.windows:
+        return evidence
+    moved = with_windows(evidence, windows)
+    symptom = find_symptom(moved, request.symptom)
+    return evidence if symptom is None else replace(moved, symptom=symptom)
 
 
 def _given(evidence: Evidence, request: Request) -> Windows | None:

@@ -5,7 +5,7 @@ from correlator.model.findings import Experiment
 from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
 from hypotheses._happenings import changed, confined_to_changed, occurs
-from hypotheses._predict import not_grown, plateaus, reaches, shifted, shifted_by, stays_below
+from hypotheses._predict import not_grown, plateaus, reaches, shifted, shifted_by, stays_below, together
 from hypotheses._relations import accounts_for, fades, precedes, rises_with, second_source_disagrees, spares
 
 UP, DOWN = Direction.UP, Direction.DOWN
@@ -36,4 +36,5 @@ __all__ = [
     "shifted_by",
     "spares",
     "stays_below",
+    "together",
 ]

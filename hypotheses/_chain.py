@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome, Role, Verdict
+from correlator.model.names import LATENCY
 from hypotheses._judge import Judged
 from hypotheses._relations import rises_with
 
@@ -53,10 +54,16 @@ def _linked(up: Judged, down: Judged, evidence: Evidence) -> bool:
 
 
 def _dwarfed(item: Judged, supported: Mapping[str, Judged]) -> bool:
-    """Another supported cause accounts for more, beyond both intervals."""
+    """Another supported cause accounts for more, beyond both intervals, and through other parts of the ledger."""
     if item.share is None:
         return False
+    mine = _parts(item)
     return any(
-        other.share is not None and other is not item and other.share.low > item.share.high
+        other.share is not None and other.share.low > item.share.high and not mine & _parts(other)
         for other in supported.values()
     )
+
+
+def _parts(item: Judged) -> set[str]:
+    tests = (p.test for p in item.hypothesis.predictions if p.test.measures_share)
+    return {s.name for test in tests for s in test.signals} - {LATENCY.name}

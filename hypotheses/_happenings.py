@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from correlator.model.effects import ratio
+from correlator.model.effects import MIN_BLOCKS, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Event, Evidence, Fact, Windows
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY
@@ -127,13 +127,18 @@ def confined_to_changed(prefix: str = "attribute.service.") -> Test:
 
 
 def _old_and_new(rows: pd.DataFrame, column: str) -> Reading | None:
-    """Latency of values that were there before against values that appeared with the incident."""
+    """Latency of values that were there before against values that appeared with the incident.
+
+    Only blocks in which both served count: an instance that stopped when the other began is no witness.
+    """
     before = set(rows.loc[rows["period"] == BASELINE, column].dropna())
-    old = rows[rows[column].isin(before)]
-    new = rows[(rows["period"] == BASELINE) | ((rows["period"] == INCIDENT) & ~rows[column].isin(before))]
-    counts = [(part["period"] == INCIDENT).sum() for part in (old, new)]
-    if min(counts) < 10:
+    is_new = ~rows[column].isin(before)
+    during = rows["period"] == INCIDENT
+    shared = set(rows.loc[during & is_new, "block"]) & set(rows.loc[during & ~is_new, "block"])
+    if len(shared) < MIN_BLOCKS:
         return None
+    kept = ~during | rows["block"].isin(shared)
+    old, new = rows[kept & ~is_new], rows[kept & (~during | is_new)]
     effects = [ratio(part, LATENCY.name) for part in (old, new)]
     if effects[0] is None or effects[1] is None:
         return too_few_blocks()

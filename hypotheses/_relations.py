@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from correlator.model.effects import TAIL, Effect, difference, rank_correlation, ratio, share_of_change
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import LATENCY, Group, Signal, part_name
+from correlator.model.names import CLIENT_LATENCY, LATENCY, SERVER_LATENCY, Group, Signal, part_name
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
@@ -17,6 +17,8 @@ CORRELATION = 0.1
 """Cohen's smallest correlation worth naming."""
 SPARED = 1.15
 """A group whose latency moved less than this is spared: half (in logarithm) of the 1.3 that makes a symptom."""
+SYMPTOMATIC = 1.3
+"""The smallest ratio of latency that is called a symptom."""
 MIN_ROWS = 10
 SYMPTOM = "the symptom"
 
@@ -176,17 +178,20 @@ def fades(signal: Signal) -> Test:
         first, second = (ratio(part, signal.name, "mean", frame.weight(signal)) for part in (early, late))
         if first is None or second is None:
             return too_few_blocks()
-        gone = second.interval.value < SPARED
-        outcome = (
-            Outcome.HELD
-            if gone and first.interval.low > 1
-            else (Outcome.FAILED if second.interval.low > 1 and not gone else Outcome.INCONCLUSIVE)
-        )
+        outcome = _faded(first.interval, second.interval)
         halves = f"first half {spelled(first.interval)}, second half {spelled(second.interval)}"
         text = f"{signal.name} against the baseline: {halves}"
         return Reading(outcome, text, second.interval, None, second.blocks)
 
     return Test(f"{signal.name} is back near its baseline in the incident's second half", read, (signal,))
+
+
+def _faded(early: Interval, late: Interval) -> Outcome:
+    """Held: at least half of the excess is gone and what is left would be no symptom (1.3)."""
+    halved = late.value - 1 <= (early.value - 1) / 2
+    if halved:
+        return Outcome.HELD if early.low > 1 and late.value < SYMPTOMATIC else Outcome.INCONCLUSIVE
+    return Outcome.FAILED if late.low > 1 else Outcome.INCONCLUSIVE
 
 
 def _middle(rows: pd.DataFrame) -> float:
@@ -195,19 +200,25 @@ def _middle(rows: pd.DataFrame) -> float:
 
 
 def second_source_disagrees() -> Test:
-    """The symptom's signal, measured independently by traces and by metrics, moved in only one of them."""
+    """A latency measured at one place by traces and by metrics moved in only one of them.
+
+    The place is the client's call or the engine's request: what both kinds of source see alike.
+    """
 
     def read(evidence: Evidence) -> Reading:
-        signal = evidence.symptom.signal if evidence.symptom else LATENCY
-        if any(signal.name not in columns for columns in evidence.compared):
-            return untestable((signal.name,), f"{signal.name} was measured by one kind of source only")
-        weight = f"n.{signal.name}" if f"n.{signal.name}" in evidence.series else None
-        traces, metrics = ratio(evidence.requests, signal.name), ratio(evidence.series, signal.name, "mean", weight)
+        requests, series = evidence.compared
+        both = [s for s in (CLIENT_LATENCY, SERVER_LATENCY) if s.name in requests & series]
+        if not both:
+            missing = (CLIENT_LATENCY.name, SERVER_LATENCY.name)
+            return untestable(missing, "no latency was measured by traces and by metrics at the same place")
+        name = both[0].name
+        weight = f"n.{name}" if f"n.{name}" in series else None
+        traces, metrics = ratio(evidence.requests, name), ratio(evidence.series, name, "mean", weight)
         if traces is None or metrics is None:
             return too_few_blocks()
-        return _disagreement(signal, traces, metrics)
+        return _disagreement(both[0], traces, metrics)
 
-    return Test("traces and metrics disagree about the symptom", read)
+    return Test("traces and metrics disagree about the latency of one place", read, (CLIENT_LATENCY, SERVER_LATENCY))
 
 
 def _disagreement(signal: Signal, traces: Effect, metrics: Effect) -> Reading:

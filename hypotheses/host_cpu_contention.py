@@ -25,6 +25,7 @@ from hypotheses import (
     separating,
     shifted,
     shifted_by,
+    together,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -38,8 +39,10 @@ HYPOTHESIS = Hypothesis(
         necessary("host_side_accounts_for_it", accounts_for(HOST_SIDE, at_least=0.2)),
         necessary("dose_response", rises_with(HOST_SIDE, HOST_CPU)),
         separating("traffic_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),
-        separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
-        separating("answers_did_not_grow", not_grown(OUTPUT_TOKENS, within=1.25)),
+        separating(
+            "work_per_request_did_not_grow",
+            together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
+        ),
         separating("container_was_throttled", shifted_by(CPU_THROTTLED, UP, at_least=0.05)),
     ),
     rivals=("client_pool_exhaustion", "traffic_surge", "model_change"),

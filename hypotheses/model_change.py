@@ -16,6 +16,7 @@ from hypotheses import (
     not_grown,
     separating,
     shifted,
+    together,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -42,8 +43,10 @@ HYPOTHESIS = Hypothesis(
         necessary("every_token_costs_more", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")),
         necessary("model_time_accounts_for_it", accounts_for(PREFILL, DECODE, QUEUE, at_least=0.2)),
         separating("cheapest_tokens_too", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="p10")),
-        separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
-        separating("answers_did_not_grow", not_grown(OUTPUT_TOKENS, within=1.25)),
+        separating(
+            "work_per_request_did_not_grow",
+            together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
+        ),
     ),
     upstream_of=("scheduler_concurrency_cap", "kv_cache_preemption", "retry_storm"),
     rivals=("recent_change", "prefix_cache_collapse", "host_cpu_contention"),

@@ -7,7 +7,6 @@ stays what it was: it is the number that grew.
 from correlator.model.names import (
     ARRIVAL_RATE,
     DECODE,
-    IN_FLIGHT,
     INPUT_TOKENS,
     LATENCY,
     NETWORK,
@@ -26,6 +25,7 @@ from hypotheses import (
     rises_with,
     separating,
     shifted,
+    together,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -37,9 +37,10 @@ HYPOTHESIS = Hypothesis(
         necessary("arrivals_grew", shifted(ARRIVAL_RATE, UP, at_least=1.4)),
         necessary("dose_response", rises_with(LATENCY, ARRIVAL_RATE)),
         necessary("engine_accounts_for_it", accounts_for(QUEUE, PREFILL, DECODE, NETWORK, at_least=0.2)),
-        separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
-        separating("answers_did_not_grow", not_grown(OUTPUT_TOKENS, within=1.25)),
-        separating("slower_when_crowded", rises_with(LATENCY, IN_FLIGHT)),
+        separating(
+            "work_per_request_did_not_grow",
+            together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
+        ),
     ),
     upstream_of=(
         "kv_cache_preemption",

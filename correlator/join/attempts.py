@@ -39,16 +39,13 @@ def _below(spans: pd.DataFrame, marked: pd.Series) -> pd.Series:
 
 
 def _between(spans: pd.DataFrame, tries: pd.DataFrame, group: list[pd.Series]) -> pd.Series:
-    """Seconds of a client call's own time that lie between its first and its last try (back-off)."""
+    """Seconds of a parent's own time that lie between the first and the last try below it (back-off)."""
     out = pd.Series(0.0, index=spans.index)
     if not tries["replaced"].any():
         return out
     by = tries.groupby(group)
-    gap = (by["start"].max() - by["start"].min()) / 1e9 - tries["duration"].where(tries["replaced"], 0).groupby(
-        group
-    ).sum() / 1e9
-    gap = gap[by["replaced"].any()].clip(lower=0)
-    per_parent = gap.groupby(level=0).sum()
-    clients = per_parent[spans["own_role"].to_numpy()[per_parent.index] == r.CLIENT]
-    out.loc[clients.index] = np.minimum(clients, spans["own"].loc[clients.index])
+    waited = (by["start"].max() - by["start"].min()) / 1e9
+    tried = tries["duration"].where(tries["replaced"], 0).groupby(group).sum() / 1e9
+    gap = (waited - tried)[by["replaced"].any()].clip(lower=0).groupby(level=0).sum()
+    out.loc[gap.index] = np.minimum(gap, spans["own"].loc[gap.index])
     return out

@@ -50,9 +50,13 @@ def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _torn(kept: pd.DataFrame) -> pd.DataFrame:
-    """1 for a trace of which spans are missing: a parent nobody has, or the serving side that others show."""
+    """1 for a trace of which spans are missing: a parent nobody has, or the serving side of an answered call.
+
+    A call that failed may have no serving span by right: engines write none for an aborted request.
+    """
     orphan = kept["orphan"].groupby(kept["trace_id"]).any()
-    called = kept["own_role"].eq(r.CLIENT).groupby(kept["trace_id"]).any()
+    answered = kept["own_role"].eq(r.CLIENT) & ~kept["failed"].astype(bool)
+    called = answered.groupby(kept["trace_id"]).any()
     served = kept["own_role"].eq(r.SERVER).groupby(kept["trace_id"]).any()
     unserved = called & ~served if served.mean() > 0.5 else called & False
     return pd.DataFrame({n.TELEMETRY_LOST.name: (orphan | unserved).astype(float)})
@@ -110,12 +114,11 @@ def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:
         pd.Series(np.where(kept["service"] == entry, n.GATEWAY.name, n.REMAINDER.name), kept.index),
     )
     part = part.where(~kept["in_retry"], n.RETRY.name)
-    parts = kept["own"].groupby([kept["trace_id"], part]).sum().unstack()
-    parts = parts.reindex(
-        columns=sorted({*parts.columns, n.GATEWAY.name, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name})
-    )
+    spent = (kept["own"] - kept["between"]).groupby([kept["trace_id"], part]).sum()
+    parts = spent.unstack()
+    always = {n.GATEWAY.name, n.RETRY.name, n.NETWORK.name, n.REMAINDER.name}
+    parts = parts.reindex(columns=sorted({*parts.columns, *always}))
     between = kept["between"].groupby(kept["trace_id"]).sum()
-    parts[n.NETWORK.name] = parts[n.NETWORK.name] - between.where(parts[n.NETWORK.name].notna(), 0.0)
     parts[n.RETRY.name] = parts[n.RETRY.name].fillna(0.0) + between
     return _without_server(_split_server(parts, kept), kept)
 

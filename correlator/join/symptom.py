@@ -7,7 +7,7 @@ the smallest effect worth naming; of several, the one largest against that yards
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import pandas as pd
@@ -103,6 +103,13 @@ def _severity(candidate: Candidate, interval: Interval) -> float:
         return interval.value / candidate.smallest
     size = log(max(interval.value, 1e-9)) / log(candidate.smallest)
     return -size if candidate.falls else size
+
+
+def least_severity(symptom: Symptom) -> float:
+    """Size against the smallest effect worth naming, at the end of the interval that is nearest to none."""
+    candidate = next(c for c in CANDIDATES if c.signal is symptom.signal and c.statistic == symptom.statistic)
+    nearest = symptom.change.high if candidate.falls else symptom.change.low
+    return _severity(candidate, replace(symptom.change, value=nearest))
 
 
 def _demand_held(evidence: Evidence) -> bool:

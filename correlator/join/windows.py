@@ -1,8 +1,8 @@
 """Which two stretches of time to compare, when nobody says.
 
 First the moments at which something is known to have happened (a start, a new instance, a changed
-configuration) are tried as the boundary; few tests, so small data suffices. Then every stretch of blocks is
-tried as the incident, and the best one must beat the best ones of shuffled blocks.
+configuration) are tried as the boundary; few tests, so small data suffices. Then stretches that stand out
+(`search.py`) are tried, and more is asked of them.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
-from correlator.join.symptom import CANDIDATES, find_symptom
+from correlator.join.search import stretches
+from correlator.join.symptom import find_symptom, least_severity
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Kind, Symptom, Window, Windows, with_windows
-from correlator.model.names import LATENCY, Signal
+from correlator.model.names import LATENCY
 
-GRID = 120
-"""Stretches are searched on at most this many cells; longer data gets longer cells."""
-SHUFFLES = 99
 SEARCHED = 10
 """Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
+SEARCHED_RATIO = 1.5
+"""Smallest ratio of latency worth naming in a stretch that was picked because it stands out. Simulated healthy
+services whose speed drifts by 15 % (autocorrelation 0.7) were accused in 18 % of five-minute recordings at 1.3, in
+2 % at 1.5."""
 MOMENTS = frozenset({"engine_start", "engine_dead", "instance_start", "deploy", "restart"})
-MIN_CELLS = MIN_BLOCKS
 
 
 def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence:
@@ -34,12 +34,12 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
         return evidence
     pairs = _at_boundaries(evidence, active)
     best = _best(evidence, pairs, kind)
+    halves = Windows(Window(int(active[0]), _middle(active)), Window(_middle(active), int(active[-1]) + 1))
     if best is None:
-        searched = _searched(evidence)
-        best = _best(evidence, [searched], kind, SEARCHED) if searched is not None else None
+        best = _best(evidence, [*stretches(evidence), halves], kind, SEARCHED, SEARCHED_RATIO)
     if best is not None:
         return _with(evidence, *best)
-    fallback = with_windows(evidence, pairs[0] if pairs else _halves(active))
+    fallback = with_windows(evidence, pairs[0] if pairs else halves)
     return replace(fallback, symptom=find_symptom(fallback, kind)) if kind else fallback
 
 
@@ -110,70 +110,16 @@ def _changes(evidence: Evidence) -> Iterable[int]:
 
 
 def _best(
-    evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1
+    evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1, ratio: float = 1.0
 ) -> tuple[Windows, Symptom] | None:
+    """The pair whose symptom is the most severe even at the near end of its interval."""
     found = []
     for windows in pairs:
-        symptom = find_symptom(with_windows(evidence, windows), kind, tests=tests * len(pairs))
-        if symptom is not None:
+        symptom = find_symptom(with_windows(evidence, windows), kind, tests=max(tests, len(pairs)))
+        if symptom is not None and (symptom.kind is not Kind.LATENCY or symptom.change.value >= ratio):
             found.append((windows, symptom))
-    return max(found, key=lambda pair: abs(np.log(max(pair[1].change.value, 1e-9)))) if found else None
+    return max(found, key=lambda pair: least_severity(pair[1])) if found else None
 
 
-def _halves(active: np.ndarray) -> Windows:
-    middle = active[len(active) // 2]
-    return Windows(Window(int(active[0]), int(middle)), Window(int(middle), int(active[-1]) + 1))
-
-
-def _searched(evidence: Evidence) -> Windows | None:
-    """The stretch that stands out most in any candidate signal, if shuffled cells rarely do as well."""
-    best: tuple[float, Windows] | None = None
-    for signal in dict.fromkeys(c.signal for c in CANDIDATES if not c.falls):
-        cells = _cells(evidence, signal)
-        if cells is None or cells["value"].nunique() < 3:
-            continue
-        score, i, j = _scan(cells["value"].to_numpy(dtype=float))
-        rng = np.random.default_rng(len(cells))
-        shuffled = [_scan(rng.permutation(cells["value"].to_numpy(dtype=float)))[0] for _ in range(SHUFFLES)]
-        if np.sum(np.asarray(shuffled) >= score) + 1 > 0.05 * (SHUFFLES + 1):
-            continue
-        starts, width = cells["start"].to_numpy(dtype=np.int64), cells.attrs["width"]
-        windows = Windows(Window(int(starts[0]), int(starts[i])), Window(int(starts[i]), int(starts[j - 1]) + width))
-        if best is None or score > best[0]:
-            best = (score, windows)
-    return best[1] if best else None
-
-
-def _cells(evidence: Evidence, signal: Signal) -> pd.DataFrame | None:
-    """Mean of the signal by cell of equal width, logarithmic for times."""
-    frames = (f for f in (evidence.requests, evidence.series) if signal.name in f and f[signal.name].notna().any())
-    marked = next(frames, None)
-    if marked is None:
-        return None
-    rows = marked[marked[signal.name].notna()]
-    extent = int(rows["start"].max() - rows["start"].min())
-    width = max(BLOCK_NS, -(-extent // (GRID * BLOCK_NS)) * BLOCK_NS)
-    cell = (rows["start"] - rows["start"].min()) // width
-    value = rows[signal.name].astype(float).groupby(cell).mean()
-    table = pd.DataFrame({"start": value.index * width + rows["start"].min(), "value": value.to_numpy()})
-    if signal.unit == "s":
-        table["value"] = np.log(table["value"].clip(lower=1e-6))
-    table.attrs["width"] = width
-    return table if len(table) >= 2 * MIN_CELLS else None
-
-
-def _scan(values: np.ndarray) -> tuple[float, int, int]:
-    """Largest t-like score of a later stretch [i, j) against everything before it."""
-    count = len(values)
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    square = np.concatenate([[0.0], np.cumsum(values**2)])
-    i, j = np.meshgrid(np.arange(MIN_CELLS, count - MIN_CELLS + 1), np.arange(2 * MIN_CELLS, count + 1), indexing="ij")
-    ok = j - i >= MIN_CELLS
-    inside, before = np.where(ok, j - i, 1), i
-    mean_in, mean_before = (total[j] - total[i]) / inside, total[i] / before
-    spread = (square[j] - square[i] - inside * mean_in**2) + (square[i] - before * mean_before**2)
-    freedom = np.maximum(inside + before - 2, 1)
-    error = np.sqrt(np.maximum(spread / freedom, 1e-12) * (1 / inside + 1 / before))
-    score = np.where(ok, (mean_in - mean_before) / error, -np.inf)
-    at = np.unravel_index(int(np.argmax(score)), score.shape)
-    return float(score[at]), int(i[at]), int(j[at])
+def _middle(active: np.ndarray) -> int:
+    return int(active[len(active) // 2])

@@ -160,9 +160,9 @@ class Evidence:
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    keys = [c for c in ("trace_id", "period", "block") if c in frame]
-    numeric = frame.select_dtypes("number")
-    return pd.concat([numeric.astype({c: float for c in numeric if c not in ("start", "end")}), frame[keys]], axis=1)
+    keys = [c for c in ("start", "end", "trace_id", "period", "block") if c in frame]
+    numeric = frame.select_dtypes("number").drop(columns=keys, errors="ignore")
+    return pd.concat([numeric.astype(float), frame[keys]], axis=1)
 
 
 def _compared(frame: pd.DataFrame) -> frozenset[str]:
