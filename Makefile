@@ -9,10 +9,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+SEEDS ?= 1
 PIP_COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --no-header
 
-.PHONY: help setup demo test lint docs format bench lock wheel clean
+.PHONY: help setup demo test lint docs format bench accuracy lock wheel clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +37,7 @@ demo: setup ## Diagnose a recorded incident
 	@$(BIN)/tollens demo
 
 test: setup ## Run the tests in random order, with coverage of branches
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --cov --cov-report=term
 
 lint: setup ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -51,8 +52,11 @@ format: setup ## Put the code into the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## Measure what the benchmarks folder measures
+bench: setup ## Measure speed and memory (a few minutes)
 	$(BIN)/python -m benchmarks
+
+accuracy: setup ## Measure how often the answer is right (SEEDS=5 for more simulated incidents; minutes)
+	$(BIN)/python -m benchmarks.accuracy --seeds $(SEEDS)
 
 lock: setup ## Resolve the dependencies anew (UPGRADE=--upgrade for the newest)
 	$(PIP_COMPILE) $(UPGRADE) -o requirements.txt pyproject.toml

@@ -202,14 +202,16 @@ def _middle(rows: pd.DataFrame) -> float:
 def second_source_disagrees() -> Test:
     """A latency measured at one place by traces and by metrics moved in only one of them.
 
-    The place is the client's call or the engine's request: what both kinds of source see alike.
+    The place is the client's call or the engine's request, or the whole request where metrics know only that
+    (otherwise their whole request may be an inner one).
     """
 
     def read(evidence: Evidence) -> Reading:
         requests, series = evidence.compared
-        both = [s for s in (CLIENT_LATENCY, SERVER_LATENCY) if s.name in requests & series]
+        inner = [s for s in (CLIENT_LATENCY, SERVER_LATENCY) if s.name in series]
+        both = [s for s in inner or [LATENCY] if s.name in requests & series]
         if not both:
-            missing = (CLIENT_LATENCY.name, SERVER_LATENCY.name)
+            missing = (CLIENT_LATENCY.name, SERVER_LATENCY.name, LATENCY.name)
             return untestable(missing, "no latency was measured by traces and by metrics at the same place")
         name = both[0].name
         weight = f"n.{name}" if f"n.{name}" in series else None

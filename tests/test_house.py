@@ -9,11 +9,16 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import yaml
+
+from correlator.model.names import SIGNALS
+from hypotheses._describe import reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("benchmarks", "collector", "configs", "correlator", "exporters", "hypotheses")
 FOLDERS = (*PACKAGES, "tests", "docs", ".ci")
 RECORDED = ROOT / "tests" / "data"
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 
 def joined(text: str) -> str:
@@ -50,6 +55,15 @@ def ours() -> list[Path]:
     return top + [path for folder in FOLDERS for path in walk(ROOT / folder)]
 
 
+def targets() -> set[str]:
+    """What `make help` lists."""
+    return set(re.findall(r"^([a-z]+):.*## \S", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+
+
+def hypothesis_ids() -> list[str]:
+    return [path.stem for path in modules("hypotheses") if not path.name.startswith("_")]
+
+
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -80,7 +94,7 @@ def test_no_file_is_too_long() -> None:
 
 def test_a_hypothesis_is_short() -> None:
     """A claim takes at most 80 lines; machinery in files with an underscore may take more."""
-    claims = [path for path in modules("hypotheses") if not path.name.startswith("_")]
+    claims = [ROOT / "hypotheses" / f"{id_}.py" for id_ in hypothesis_ids()]
     assert {} == {named(path): lines(path) for path in claims if lines(path) > 80}
 
 
@@ -136,6 +150,53 @@ def test_the_change_log_knows_the_version() -> None:
     """The version of the distribution has a section in the change log."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_make_lists_its_targets() -> None:
+    """Every target that is no file is explained by `make help`."""
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert phony
+    assert set(phony[1].split()) == targets()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_targets_of_make_that_exist(page: str) -> None:
+    """Every `make` command in a page is one that make knows."""
+    used = re.findall(r"(?:`|^ {4})make ([a-z]+)(?=[`\s])", (ROOT / page).read_text(), flags=re.MULTILINE)
+    assert set() == set(used) - targets()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_links_to_files_that_exist(page: str) -> None:
+    """Every relative link and picture of a page leads to a file."""
+    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text())
+    files_named = [link for link in links if "://" not in link]
+    assert [] == [link for link in files_named if not (ROOT / page).parent.joinpath(link).exists()]
+
+
+def test_the_readme_names_files_and_targets() -> None:
+    """The README has links and make commands at all, so that the rules above cannot pass on nothing."""
+    text = (ROOT / "README.md").read_text()
+    assert "](docs/user-guide.md)" in text
+    assert "`make test`" in text
+
+
+def test_the_reference_of_hypotheses_is_up_to_date() -> None:
+    """The page of hypotheses is what `make docs` writes."""
+    assert reference() + "\n" == (ROOT / "docs" / "hypotheses.md").read_text()
+
+
+def test_every_hypothesis_is_in_the_reference() -> None:
+    """Every file of a claim has its section in the page of hypotheses, and no other section is there."""
+    page = (ROOT / "docs" / "hypotheses.md").read_text()
+    assert hypothesis_ids() == sorted(re.findall(r"^## (\w+)$", page, flags=re.MULTILINE))
+
+
+def test_how_to_measure_speaks_of_canonical_signals() -> None:
+    """Every signal that we say how to switch on is one that we know."""
+    told = yaml.safe_load((ROOT / "configs" / "how_to_measure.yaml").read_text())
+    assert told
+    assert [] == [signal for signal in told if signal not in SIGNALS]
 
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from collector.files._contract import Options, Reader, Source
 from collector.files._json import Losses, Unfit, message
 from collector.files._lines import MAX_LINE, lines
+from collector.files._log_events import name_events
 from collector.files._otlp import SHAPES, Screen, batches
 from correlator.model.records import Batch, Problem, Signal
 
@@ -103,6 +104,8 @@ def _request(signal: Signal, value: Any, text: bytes, line: int, screen: Screen)
     try:
         request = shape.request(**message(shape.request.DESCRIPTOR)(value, losses))
         screen.clean(signal, request, line)
+        if signal is Signal.LOGS:
+            name_events(request)
         yield from batches(signal, request)
     except Unfit as error:
         losses.unfit.append(error)

@@ -9,6 +9,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from collector.files._contract import Options, Reader, Source
 from collector.files._frames import framing
+from collector.files._log_events import name_events
 from collector.files._otlp import SHAPES, Screen, batches
 from correlator.model.records import Batch, Problem, Signal
 
@@ -43,6 +44,8 @@ def _request(payload: bytes, number: int, screen: Screen) -> Iterator[Batch | Pr
         yield Problem(screen.source, reason, field=f"request {number}")
         return
     screen.clean(signal, request)
+    if signal is Signal.LOGS:
+        name_events(request)
     yield from batches(signal, request)
 
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
 
+SUFFIXES = {
+    "s": {"_seconds": 1.0, "_milliseconds": 0.001},
+    "By": {"_bytes": 1.0},
+    "1": {"_ratio": 1.0},
+    "{token}": {"_token": 1.0},
+}
+"""By unit: what Prometheus appends to the name of an OpenTelemetry metric, and the factor to that unit."""
+TOTAL = "_total"
+
 
 @dataclass(frozen=True, slots=True)
 class MetricAlias:
-    """One metric that means `signal`; `rank` orders aliases of a signal, 0 preferred."""
+    """One metric that means `signal`, which is in `unit`; `rank` orders aliases of a signal, lowest preferred.
+
+    `where` names labels by their values; a series with any of them is meant.
+    """
 
     signal: str
+    unit: str
     name: str
     how: str
     rank: int
@@ -41,6 +54,7 @@ def metrics() -> tuple[MetricAlias, ...]:
     return tuple(
         MetricAlias(
             signal=signal,
+            unit=entry["unit"],
             name=m["name"],
             how=m["how"],
             rank=rank,
@@ -51,6 +65,34 @@ def metrics() -> tuple[MetricAlias, ...]:
         for signal, entry in _file().items()
         for rank, m in enumerate(entry.get("metrics", ()))
     )
+
+
+@lru_cache(maxsize=1)
+def spelled() -> dict[str, tuple[MetricAlias, ...]]:
+    """Folded metric name → what it may mean, with the scale of that spelling; ranks differ by spelling too."""
+    out: dict[str, list[MetricAlias]] = {}
+    every = ((alias, name, scale) for alias in metrics() for name, scale in spellings(alias))
+    for rank, (alias, name, scale) in enumerate(every):
+        out.setdefault(name, []).append(replace(alias, name=name, scale=scale, rank=rank))
+    return {name: tuple(aliases) for name, aliases in out.items()}
+
+
+def spellings(alias: MetricAlias) -> Iterator[tuple[str, float]]:
+    """Folded names the metric goes by, and the scale of each: a suffix tells the unit, whatever the alias says."""
+    counted = alias.how == "rate"
+    stem = folded(alias.name).removesuffix(TOTAL) if counted else folded(alias.name)
+    names = {stem: alias.scale} | {stem + s: factor for s, factor in SUFFIXES.get(_measured(alias), {}).items()}
+    for name, scale in names.items():
+        yield name, scale
+        if counted:
+            yield name + TOTAL, scale
+
+
+def _measured(alias: MetricAlias) -> str:
+    """The unit of what is counted, where the signal is its rate."""
+    if alias.how != "rate":
+        return alias.unit
+    return "s" if alias.unit == "1" else alias.unit.removesuffix("/s")
 
 
 @lru_cache(maxsize=1)

@@ -25,9 +25,7 @@ def _filled(value: Any, text: str) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         kept = {"ratio", "s", "1"}
         inner = {f.name: getattr(value, f.name) for f in fields(value)}
-        return type(value)(
-            **{k: v if k == "unit" and v in kept else _filled(v, text) for k, v in inner.items()}
-        )
+        return type(value)(**{k: v if k == "unit" and v in kept else _filled(v, text) for k, v in inner.items()})
     if isinstance(value, Mapping):
         return {_filled(k, text): _filled(v, text) for k, v in value.items()}
     if isinstance(value, tuple | frozenset | list):

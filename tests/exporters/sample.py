@@ -157,9 +157,7 @@ def refuted(name: str, statement: str, reason: str, effect: Interval | None) -> 
         verdict=Verdict.REFUTED,
         probability=0.001,
         predictions=(
-            prediction(
-                "aside", "A sign that is not necessary.", Outcome.FAILED, "It was not seen.", necessary=False
-            ),
+            prediction("aside", "A sign that is not necessary.", Outcome.FAILED, "It was not seen.", necessary=False),
             prediction("killer", statement, Outcome.FAILED, reason, effect),
         ),
     )

@@ -135,8 +135,7 @@ def test_charts_follow_the_numbers() -> None:
 def test_ratios_lie_on_a_logarithmic_axis() -> None:
     """A half and a double lie equally far from no change."""
     results = tuple(
-        sample.prediction(str(ratio), "", Outcome.HELD, "", Interval(ratio, ratio, ratio))
-        for ratio in (0.5, 1, 2)
+        sample.prediction(str(ratio), "", Outcome.HELD, "", Interval(ratio, ratio, ratio)) for ratio in (0.5, 1, 2)
     )
     found = replace(sample.incident(), findings=(replace(sample.root(), predictions=results),))
     assert ["0.00", "50.00", "100.00"] == re.findall(r'class="dot" style="left:(.*?)%', report.render(found))
@@ -194,11 +193,7 @@ def test_any_numbers_are_drawn_inside_the_page(numbers: list[float], unit: str) 
         illustration=Illustration(
             ((sample.T0, a), (sample.T0 + 1, b), (sample.T0 + 2, c), (sample.T0 + sample.S, d)),
             unit,
-            (
-                Waterfall(
-                    "t", "incident", "t", (Bar("x", "s", "queue", 0, e, f), Bar("y", "s", "queue", 1, a, b))
-                ),
-            ),
+            (Waterfall("t", "incident", "t", (Bar("x", "s", "queue", 0, e, f), Bar("y", "s", "queue", 1, a, b))),),
         ),
     )
     text = report.render(found)

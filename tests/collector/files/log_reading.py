@@ -108,9 +108,7 @@ def _points(payload: bytes, found: Seen) -> None:
                     found.points.append(Point(metric.name, value, *times, attributes(point)))
 
 
-def read_log(
-    reader: Any, text: str | bytes, near: str | None = None, now: int = NOW, name: str = "some.log"
-) -> Seen:
+def read_log(reader: Any, text: str | bytes, near: str | None = None, now: int = NOW, name: str = "some.log") -> Seen:
     """Read a log with a module that is a reader, at a fixed time of the clock."""
     options = Options(near_unix_nano=nano(near) if near else None)
     return seen(list(reader.read(source(text, name), options, lambda: now)))

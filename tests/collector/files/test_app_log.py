@@ -288,9 +288,7 @@ def test_long_bodies_are_cut_and_long_logs_come_in_batches() -> None:
     assert seen.batches > 2
 
 
-@given(
-    st.lists(st.text() | st.sampled_from(["2026-11-30 03:34:38 INFO x", "{", '{"a":1}', "[1796009678] x"]))
-)
+@given(st.lists(st.text() | st.sampled_from(["2026-11-30 03:34:38 INFO x", "{", '{"a":1}', "[1796009678] x"])))
 def test_no_mixture_of_lines_breaks_the_reader(lines: list[str]) -> None:
     """Whatever is pasted together, no stamped line is lost and nothing raises."""
     text = "\n".join(lines)
@@ -303,9 +301,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-keys = st.sampled_from(
-    ["time", "ts", "msg", "level", "trace_id", "dd.trace_id", "span_id", "exception", "logger"]
-)
+keys = st.sampled_from(["time", "ts", "msg", "level", "trace_id", "dd.trace_id", "span_id", "exception", "logger"])
 
 
 @given(st.lists(st.dictionaries(keys | st.text(max_size=5), json_values, max_size=5), max_size=5))

@@ -27,10 +27,7 @@ w_sum{a="b"} 3
 jobs_total 5 1796000000
 # EOF
 """
-VLLM = (
-    b"INFO 11-30 05:06:07 [loggers.py:1] Engine 000: Avg prompt throughput: 1.0 tokens/s, Running: 1 reqs\n"
-    * 3
-)
+VLLM = b"INFO 11-30 05:06:07 [loggers.py:1] Engine 000: Avg prompt throughput: 1.0 tokens/s, Running: 1 reqs\n" * 3
 APP = b"2026-11-30 05:06:07,123 ERROR app: upstream refused\nTraceback (most recent call last):\n  File\nKeyError: 1\n"
 OTLP = b"".join(batch.payload for batch in read_bytes(JSON)[0][:1])
 SOUND = st.sampled_from([JSON, PROM, VLLM, APP, OTLP, zipped(JSON), zipped(PROM)])

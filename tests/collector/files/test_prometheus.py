@@ -73,9 +73,7 @@ def comparable(found: Iterable[Row]) -> list[str]:
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-HARD = st.sampled_from(
-    ['a"b', "back\\slash", "new\nline", "} 1", "{", " # {", "x,y=z", "é", "", "\\n", "\t", "\r"]
-)
+HARD = st.sampled_from(['a"b', "back\\slash", "new\nline", "} 1", "{", " # {", "x,y=z", "é", "", "\\n", "\t", "\r"])
 
 
 @st.composite
@@ -134,9 +132,7 @@ def test_created_is_the_start_and_no_data() -> None:
 
 def test_help_and_unit_are_kept() -> None:
     """HELP becomes the description, unescaped, and UNIT the unit of a metric."""
-    page = (
-        b"# HELP wait_seconds Time\\nin \\\\queue\n# TYPE wait_seconds gauge\n# UNIT wait_seconds seconds\n"
-    )
+    page = b"# HELP wait_seconds Time\\nin \\\\queue\n# TYPE wait_seconds gauge\n# UNIT wait_seconds seconds\n"
     metric = metrics_of(read_bytes(page + b"wait_seconds 1\n# EOF\n", options=AT)[0])["wait_seconds"]
     assert ("Time\nin \\queue", "seconds") == (metric.description, metric.unit)
 
@@ -205,9 +201,7 @@ def test_time_of_the_file_is_said() -> None:
     assert abs(now - metrics_of(batches)["depth"].gauge.data_points[0].time_unix_nano) < 600e9
 
 
-@pytest.mark.parametrize(
-    "page", [b"depth 7 1796009705333\n", b"# TYPE depth gauge\ndepth 7 1796009705.333\n# EOF\n"]
-)
+@pytest.mark.parametrize("page", [b"depth 7 1796009705333\n", b"# TYPE depth gauge\ndepth 7 1796009705.333\n# EOF\n"])
 def test_a_sample_may_have_its_own_time(page: bytes) -> None:
     """Milliseconds behind a sample, in OpenMetrics seconds, go before any other time."""
     batches, problems = read_bytes(page, "1700000000.prom")

@@ -60,9 +60,7 @@ def test_members_follow_one_another(pack: Callable[[bytes], bytes]) -> None:
 
 
 def incompressible(count: int) -> bytes:
-    return json_lines(
-        *(traces(span(n, name=f"span {n}", traceId=os.urandom(16).hex())) for n in range(count))
-    )
+    return json_lines(*(traces(span(n, name=f"span {n}", traceId=os.urandom(16).hex())) for n in range(count)))
 
 
 @pytest.mark.parametrize("pack", [zipped, zstd])

@@ -74,9 +74,7 @@ def test_a_span_without_a_length(fields: dict[str, Any], reason: str) -> None:
     assert [("bad_time", "endTimeUnixNano", reason)] == [(p.kind, p.field, p.reason) for p in problems]
 
 
-@pytest.mark.parametrize(
-    "fields", [{"traceId": ""}, {"spanId": ""}, {"traceId": "0" * 32}, {"spanId": "0" * 16}]
-)
+@pytest.mark.parametrize("fields", [{"traceId": ""}, {"spanId": ""}, {"traceId": "0" * 32}, {"spanId": "0" * 16}])
 def test_a_span_needs_its_ids(fields: dict[str, str]) -> None:
     """A span whose ids are missing or zero belongs to no trace: it is left out and counted."""
     batches, problems = read_bytes(json_lines(traces(span(1), span(2, **fields))))

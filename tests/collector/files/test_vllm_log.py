@@ -142,9 +142,7 @@ def test_preemptions_of_both_versions() -> None:
         "WARNING 11-30 03:39:00 scheduler.py:1483] Sequence group cmpl-8bdb-0 is preempted by PreemptionMode."
         "RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=101"
     )
-    v0 = read_log(
-        vllm_log, f"INFO 11-30 03:38:00 api_server.py:528] vLLM API server version 0.5.2\n{warning}"
-    )
+    v0 = read_log(vllm_log, f"INFO 11-30 03:38:00 api_server.py:528] vLLM API server version 0.5.2\n{warning}")
     (total,) = [p for p in v0.points if p.name == "vllm.log.preemptions"]
     assert (101, nano("2026-11-30 03:38:00")) == (total.value, total.start_unix_nano)
     assert "tollens.preemption" in v0.events()
@@ -174,9 +172,7 @@ def test_engines_that_report_together_share_one_count() -> None:
 
 def test_no_access_log_is_not_zero_requests() -> None:
     """Where the server logs no requests, no count of them is claimed."""
-    assert [] == read_log(vllm_log, f"{LINE}\n{LINE.replace(':47', ':57')}\n").values(
-        "vllm.log.requests_completed"
-    )
+    assert [] == read_log(vllm_log, f"{LINE}\n{LINE.replace(':47', ':57')}\n").values("vllm.log.requests_completed")
 
 
 @pytest.mark.parametrize(
@@ -229,9 +225,7 @@ def test_no_mixture_of_lines_breaks_the_reader(lines: list[str]) -> None:
     """Whatever is pasted together, every whole stats line is found and every problem is named."""
     text = "\n".join(lines)
     seen = read_log(vllm_log, text.encode("utf-8", "surrogateescape"))
-    assert len(re.findall(r"(?m)^" + re.escape(LINE) + "$", text)) <= len(
-        seen.values("vllm.log.kv_cache_usage")
-    )
+    assert len(re.findall(r"(?m)^" + re.escape(LINE) + "$", text)) <= len(seen.values("vllm.log.kv_cache_usage"))
 
 
 @given(st.binary(max_size=2_000))

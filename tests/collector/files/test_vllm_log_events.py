@@ -115,9 +115,7 @@ def test_a_crash_loop_is_a_start_each_time() -> None:
 def test_blocks_become_tokens_where_the_block_size_was_said() -> None:
     """V0 names blocks and, elsewhere, their size; without the size no token count is made up."""
     blocks = "INFO 11-30 03:40:01 gpu_executor.py:122] # GPU blocks: 2657, # CPU blocks: 327\n"
-    size = (
-        "INFO 11-30 03:40:00 api_server.py:5] args: Namespace(model='m', block_size=16, quantization=None)\n"
-    )
+    size = "INFO 11-30 03:40:00 api_server.py:5] args: Namespace(model='m', block_size=16, quantization=None)\n"
     told = read_log(vllm_log, size + blocks).facts()
     assert (2657, 42_512) == (told["engine.num_gpu_blocks"], told["engine.kv_cache_tokens"])
     assert {"engine.name": "vllm", "engine.num_gpu_blocks": 2657} == read_log(vllm_log, blocks).facts()
@@ -134,8 +132,6 @@ def test_none_is_a_value_only_where_it_means_off() -> None:
 
 def test_a_wrapped_config_line_gives_the_same_facts() -> None:
     """Settings survive a terminal that breaks the long configuration line."""
-    (line,) = re.findall(
-        r".*non-default args: .*num_gpu_blocks_override': 17.*", capture("s03_kv_preemption")
-    )
+    (line,) = re.findall(r".*non-default args: .*num_gpu_blocks_override': 17.*", capture("s03_kv_preemption"))
     wrapped = "\n".join(line[at : at + 90] for at in range(0, len(line), 90))
     assert read_log(vllm_log, line).facts() == read_log(vllm_log, wrapped).facts() != {}

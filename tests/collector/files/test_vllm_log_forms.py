@@ -47,9 +47,7 @@ def test_lines_inside_docker_json_are_read() -> None:
 @given(width=st.integers(50, 200), quote=st.sampled_from(["", "> ", "    ", "  > "]), hard=st.booleans())
 def test_a_wrapped_line_reads_like_a_whole_one(width: int, quote: str, hard: bool) -> None:
     """Broken by a terminal at any column or by a mail at spaces, quoted or indented: the same figures."""
-    pieces = (
-        [LINE[at : at + width] for at in range(0, len(LINE), width)] if hard else textwrap.wrap(LINE, width)
-    )
+    pieces = [LINE[at : at + width] for at in range(0, len(LINE), width)] if hard else textwrap.wrap(LINE, width)
     text = "\n".join(["```", *(quote + piece for piece in pieces), "```", ""])
     assert GAUGES == gauges(text)
 

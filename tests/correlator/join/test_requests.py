@@ -152,7 +152,6 @@ def test_a_failed_call_and_another_are_two_tries(rows: pd.DataFrame) -> None:
     assert row[n.RETRY.name] >= 0.1
 
 
-@pytest.mark.xfail(reason="the wait between sibling calls lies in their parent and counts as gateway")
 def test_the_wait_before_calling_again_is_retry(rows: pd.DataFrame) -> None:
     """Back-off between a failed call and its repetition is retry, not gateway."""
     assert pytest.approx(0.3) == rows.loc["called again", n.RETRY.name]

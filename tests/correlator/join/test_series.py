@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from correlator.join.points import read_points
 from correlator.model import names as n
 from correlator.model.records import Batch
 from correlator.store import Store
@@ -20,6 +21,7 @@ from tests.correlator.join.telemetry import (
     summary,
     traces,
 )
+from tests.correlator.store.support import emptied
 
 GENERATED = "vllm:generation_tokens_total"
 LATENCY = "vllm:e2e_request_latency_seconds"
@@ -30,6 +32,12 @@ def series(store: Store, *found: Metric | Batch) -> pd.DataFrame:
     batches = [item if isinstance(item, Batch) else metrics(item) for item in found]
     frame = join(store, *batches).evidence.series
     return frame.set_index((frame["start"] - T0) // 10**9)
+
+
+def read(store: Store, *found: Metric) -> pd.DataFrame:
+    """The points of these metrics, before they become series."""
+    emptied(store).load([metrics(*found)])
+    return read_points(store)
 
 
 def known(frame: pd.DataFrame, signal: n.Signal | str) -> dict[int, float]:
@@ -125,18 +133,72 @@ def test_spellings_of_a_name_are_one(store: Store, name: str) -> None:
     assert known(series(store, gauge(name, [(0, 9)])), n.POOL_MAX) == {0: 9}
 
 
-@pytest.mark.xfail(reason="unit suffixes that Prometheus adds to OpenTelemetry names are not aliases")
-def test_a_name_with_the_unit_of_prometheus_is_known(store: Store) -> None:
-    """`http.server.request.duration` arrives from Prometheus as `http_server_request_duration_seconds`."""
-    frame = series(store, histogram("http_server_request_duration_seconds", [(0, 0, 0.0), (5, 10, 5.0)]))
-    assert known(frame, n.LATENCY) == {0: 0.5}
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("http_server_request_duration_seconds", 0.5),
+        ("http.server.request.duration", 0.5),
+        ("http_server_request_duration_milliseconds", 0.0005),
+        ("http_server_duration_milliseconds", 0.0005),
+        ("http_server_duration_seconds", 0.5),
+        ("http_server_duration", 0.0005),
+    ],
+)
+def test_a_name_with_the_unit_of_prometheus_is_known(store: Store, name: str, seconds: float) -> None:
+    """Prometheus appends the unit to an OpenTelemetry name, and that unit counts."""
+    frame = series(store, histogram(name, [(0, 0, 0.0), (5, 10, 5.0)]))
+    assert {0: seconds} == known(frame, n.LATENCY)
 
 
-@pytest.mark.xfail(reason="labels of `where` are matched in their OpenTelemetry spelling only")
+@pytest.mark.parametrize("name", ["gen_ai_client_inference_usage_input_tokens", "otelcol_receiver_refused_spans"])
+@pytest.mark.parametrize("suffix", ["", "_total"])
+def test_a_counter_may_say_total(store: Store, name: str, suffix: str) -> None:
+    """A counter is the same one with and without the suffix that Prometheus wants."""
+    points = read(store, counter(name + suffix, [(0, 0), (5, 500)]))
+    assert [100.0] == points["value"].tolist()
+
+
+def test_two_spellings_of_a_counter_are_not_added(store: Store) -> None:
+    """A counter that arrives under both names, by way of two exporters, is counted once."""
+    found = [counter(name, [(0, 0), (5, 500)]) for name in (GENERATED, GENERATED.removesuffix("_total"))]
+    assert {0: 100} == known(series(store, *found), n.GENERATION_THROUGHPUT)
+
+
+@pytest.mark.parametrize("label", ["cpu.mode", "cpu_mode", "state"])
+def test_processor_time_is_known_by_either_name(store: Store, label: str) -> None:
+    """`system.cpu.time` and its labels have a Prometheus spelling, and the label has an older name."""
+    name = "system_cpu_time_seconds_total" if label == "cpu_mode" else "system.cpu.time"
+    found = [counter(name, [(0, 0), (5, v)], **{label: mode}) for mode, v in (("idle", 1.5), ("user", 3.5))]
+    assert {0: 0.7} == known(series(store, *found), n.HOST_CPU)
+
+
+def test_a_share_may_say_ratio(store: Store) -> None:
+    """A gauge without unit gets the suffix `_ratio`."""
+    frame = series(store, gauge("system_cpu_utilization_ratio", [(0, 0.25)], cpu_mode="idle"))
+    assert {0: 0.75} == known(frame, n.HOST_CPU)
+
+
 def test_a_label_spelled_by_prometheus_is_known(store: Store) -> None:
     """The label `gen_ai.token.type` arrives from Prometheus as `gen_ai_token_type`."""
     usage = histogram("gen_ai_client_token_usage", [(0, 0, 0.0), (5, 10, 5000.0)], gen_ai_token_type="input")
-    assert known(series(store, usage), n.INPUT_TOKENS) == {0: 500}
+    assert {0: 500} == known(series(store, usage), n.INPUT_TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "share"),
+    [
+        ({"stop": 60, "length": 10, "abort": 5, "error": 25}, 0.25),
+        ({"stop": 100, "error": 0}, 0),
+        ({"stop": 0, "error": 100}, 1),
+    ],
+)
+def test_a_failed_request_counts_once(store: Store, reasons: dict[str, int], share: float) -> None:
+    """vLLM counts failures among its successes: they are a share of everything that ended."""
+    found = [
+        counter("vllm:request_success_total", [(0, 0), (5, count)], finished_reason=reason)
+        for reason, count in reasons.items()
+    ]
+    assert {0: share} == known(series(store, *found), n.ERROR)
 
 
 def test_units_become_those_of_the_signal(store: Store) -> None:

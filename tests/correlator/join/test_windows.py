@@ -9,9 +9,6 @@ from tests.correlator.join.synthetic import service, slower
 from tests.correlator.join.telemetry import T0, at
 
 SEEDS = range(100)
-DRIFT_IS_TAKEN_FOR_ONSET = pytest.mark.xfail(
-    reason="shuffled cells are no fair null for levels that last: 9 of 100 healthy services are accused"
-)
 
 
 def onset_s(evidence: Evidence) -> float | None:
@@ -19,9 +16,7 @@ def onset_s(evidence: Evidence) -> float | None:
     return (evidence.symptom.onset - T0) / 1e9 if evidence.symptom else None
 
 
-HEALTHY = pytest.mark.parametrize(
-    "memory", [0.0, pytest.param(0.7, marks=DRIFT_IS_TAKEN_FOR_ONSET)], ids=["white", "lasting"]
-)
+HEALTHY = pytest.mark.parametrize("memory", [0.0, 0.7], ids=["white", "lasting"])
 
 
 @HEALTHY
