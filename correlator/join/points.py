@@ -27,7 +27,8 @@ def read_points(store: Store) -> pd.DataFrame:
     raw = _read(store, _present(store))
     if raw.empty:
         return pd.DataFrame(columns=COLUMNS)
-    raw["id"] = (raw[["name", "shape", "series"]] != raw[["name", "shape", "series"]].shift()).any(axis=1).cumsum()
+    key = raw[["name", "shape", "series"]]
+    raw["id"] = (key != key.shift()).any(axis=1).cumsum()
     points = _measured(raw).merge(_meanings(raw.drop_duplicates("id")), on="id")
     points["value"] *= points["scale"]
     return points.loc[np.isfinite(points["value"]), COLUMNS].reset_index(drop=True)
@@ -81,7 +82,8 @@ def _meanings(heads: pd.DataFrame) -> pd.DataFrame:
         for head in heads[["id", "name", "shape", *_keys()]].to_dict("records")
         for alias in _meant(head)
     ]
-    return pd.DataFrame(rows, columns=["id", "signal", "rank", "across", "scale"])
+    found = pd.DataFrame(rows, columns=["id", "signal", "rank", "across", "scale"])
+    return found.astype({"id": np.int64, "rank": np.int64, "scale": float})
 
 
 def _meant(head: Mapping[str, str]) -> Iterator[MetricAlias]:

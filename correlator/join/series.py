@@ -23,7 +23,7 @@ FULL = 0.9
 
 def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float) -> pd.DataFrame:
     """Canonical signals by bucket; a signal nobody measured has no column."""
-    wide = _wide(points)
+    wide = _running_while_waiting(points, _wide(points))
     wide = wide.join(_arrivals(requests, share), how="outer") if len(requests) else wide
     if wide.empty:
         return pd.DataFrame(columns=["start", "host"])
@@ -46,6 +46,17 @@ def _wide(points: pd.DataFrame) -> pd.DataFrame:
         if merged["weight"].notna().any():
             columns[f"n.{signal}"] = merged["weight"]
     return pd.DataFrame(columns)
+
+
+def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataFrame:
+    """The batch at the very moments (scrapes, log lines) at which requests waited: means of 5 s would blur a cap."""
+    levels = points[points["signal"].isin([n.RUNNING.name, n.WAITING.name])]
+    moments = levels.pivot_table(index="start", columns="signal", values="value", aggfunc="sum")
+    if not {n.RUNNING.name, n.WAITING.name} <= set(moments.columns):
+        return wide
+    crowded = moments[moments[n.WAITING.name] > 0]
+    running = crowded[n.RUNNING.name].groupby(crowded.index // BUCKET_NS).mean()
+    return wide.join(running.rename(n.RUNNING_WHILE_WAITING.name))
 
 
 def _one_alias(rows: pd.DataFrame) -> pd.DataFrame:

@@ -64,6 +64,9 @@ ARRIVAL_RATE = Signal("arrival_rate", "{request}/s", "requests that began, per s
 GENERATION_THROUGHPUT = Signal("generation_throughput", "{token}/s", "tokens generated per second")
 PROMPT_THROUGHPUT = Signal("prompt_throughput", "{token}/s", "prompt tokens processed per second")
 RUNNING = Signal("running_requests", "{request}", "requests in the running batch")
+RUNNING_WHILE_WAITING = Signal(
+    "running_while_waiting", "{request}", "requests in the running batch at moments when others waited"
+)
 WAITING = Signal("waiting_requests", "{request}", "requests admitted but not yet scheduled")
 SWAPPED = Signal("swapped_requests", "{request}", "requests whose KV blocks were swapped out")
 PREEMPTIONS = Signal("preemptions", "{event}/s", "running requests evicted for lack of KV blocks, per second")

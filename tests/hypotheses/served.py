@@ -91,6 +91,7 @@ def _state(world: Served, start: int, count: int, rng: np.random.Generator) -> C
     return {
         "start": start + np.arange(count) * BUCKET_NS,
         n.RUNNING.name: np.minimum(running, world.running_cap).astype(float),
+        n.RUNNING_WHILE_WAITING.name: np.where(waiting > 0, np.minimum(running, world.running_cap), np.nan),
         n.WAITING.name: waiting.astype(float),
         n.PREEMPTIONS.name: np.where(full, world.preemptions, 0.0),
         n.KV_CACHE_USAGE.name: np.where(full, rng.uniform(0.95, 1.0, count), usage),

@@ -1,12 +1,13 @@
 """The alias file and the canonical names agree, and every entry can be used."""
 
 import re
+from collections import Counter
 from importlib.resources import files
 
 import pytest
 import yaml
 
-from correlator.join.aliases import folded, metrics, span_attributes
+from correlator.join.aliases import MetricAlias, metrics, span_attributes, spelled, spellings
 from correlator.model import names as n
 
 ENTRIES = yaml.safe_load(files("configs").joinpath("signals.yaml").read_text())
@@ -50,13 +51,40 @@ def test_how_a_metric_is_read_fits_the_unit(signal: str) -> None:
 
 
 def test_a_name_means_one_thing() -> None:
-    """No two signals claim the same metric with the same labels and reading, however it is spelled."""
-    allowed = {("vllm_request_success_total", "rate")}  # failures are a part of what ended
-    seen: dict[tuple[str, str, str], str] = {}
-    for alias in metrics():
-        key = (folded(alias.name), alias.how, str(dict(alias.where)))
-        assert seen.setdefault(key, alias.signal) == alias.signal or key[:2] in allowed
-    assert len(metrics()) == len({(a.signal, a.name, str(dict(a.where))) for a in metrics()})
+    """No two aliases claim the same metric with the same label and reading, however it is spelled."""
+    claims = [
+        (name, alias.how, label)
+        for name, aliases in spelled().items()
+        for alias in aliases
+        for label in [(k, v) for k, values in alias.where.items() for v in values] or [None]
+    ]
+    assert [] == [claim for claim, times in Counter(claims).items() if times > 1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "how", "expected"),
+    [
+        ("s", "mean", {"a_b": 0.5, "a_b_seconds": 1, "a_b_milliseconds": 0.001}),
+        ("1", "level", {"a_b": 0.5, "a_b_ratio": 1}),
+        ("By", "level", {"a_b": 0.5, "a_b_bytes": 1}),
+        ("{token}", "mean", {"a_b": 0.5, "a_b_token": 1}),
+        ("{request}", "level", {"a_b": 0.5}),
+        ("{request}/s", "rate", {"a_b": 0.5, "a_b_total": 0.5}),
+        ("1", "rate", {f"a_b{s}{t}": v for s, v in (("", 0.5), ("_seconds", 1), ("_milliseconds", 0.001))
+                       for t in ("", "_total")}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a.b", "a:b", "a_b"])
+def test_a_name_has_the_spellings_of_prometheus(name: str, unit: str, how: str, expected: dict[str, float]) -> None:
+    """The unit and `_total` may be appended; a unit in the name overrules the scale of the alias."""
+    alias = MetricAlias(signal="x", unit=unit, name=name, how=how, rank=0, scale=0.5)
+    assert expected == dict(spellings(alias))
+
+
+def test_a_counter_that_says_total_has_a_name_without() -> None:
+    """`_total` is neither needed nor doubled."""
+    alias = MetricAlias(signal="x", unit="{token}/s", name="a:b_total", how="rate", rank=0)
+    assert {"a_b", "a_b_total", "a_b_token", "a_b_token_total"} == dict(spellings(alias)).keys()
 
 
 def test_times_in_milliseconds_are_scaled() -> None:

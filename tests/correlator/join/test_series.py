@@ -201,6 +201,58 @@ def test_a_failed_request_counts_once(store: Store, reasons: dict[str, int], sha
     assert {0: share} == known(series(store, *found), n.ERROR)
 
 
+@pytest.mark.parametrize(
+    ("name", "labels", "signal", "expected"),
+    [
+        ("gen_ai.client.inference.time_to_first_chunk", {}, n.TIME_TO_FIRST_TOKEN, 0.5),
+        ("gen_ai_client_inference_time_to_first_chunk_seconds", {}, n.TIME_TO_FIRST_TOKEN, 0.5),
+        ("dynamo_frontend_time_to_first_token_seconds", {}, n.TIME_TO_FIRST_TOKEN, 0.5),
+        ("litellm_llm_api_time_to_first_token_metric", {}, n.TIME_TO_FIRST_TOKEN, 0.5),
+        ("dynamo_component_request_duration_seconds", {}, n.SERVER_LATENCY, 0.5),
+        ("ray_serve_deployment_processing_latency_ms", {}, n.SERVER_LATENCY, 0.0005),
+        ("milvus_proxy_sq_latency", {"query_type": "search"}, n.RETRIEVAL, 0.0005),
+        ("queries_durations_ms", {"query_type": "get_graphql"}, n.RETRIEVAL, 0.0005),
+        ("rest_responses_duration_seconds", {"endpoint": "/collections/{name}/points/query"}, n.RETRIEVAL, 0.5),
+        ("rest_responses_duration_seconds", {"endpoint": "/collections/{name}/points"}, n.RETRIEVAL, None),
+        ("grpc_responses_duration_seconds", {"endpoint": "/qdrant.Points/Search"}, n.RETRIEVAL, 0.5),
+        ("grpc_responses_duration_seconds", {"endpoint": "/qdrant.Points/Upsert"}, n.RETRIEVAL, None),
+    ],
+)
+def test_times_of_other_sources(
+    store: Store, name: str, labels: dict[str, str], signal: n.Signal, expected: float | None
+) -> None:
+    """Gateways, engines and vector stores measure times, too; writing to a vector store is no retrieval."""
+    points = read(store, histogram(name, [(0, 0, 0.0), (5, 10, 5.0)], **labels))
+    told = [] if expected is None else [(signal.name, pytest.approx(expected))]
+    assert told == [*zip(points["signal"], points["value"], strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        ("trtllm_kv_cache_hit_rate", n.CACHED_SHARE),
+        ("trtllm_num_paused_requests", n.SWAPPED),
+        ("sglang:num_retracted_reqs", n.SWAPPED),
+        ("sglang:avg_request_queue_latency", n.QUEUE),
+        ("dynamo_frontend_queued_requests", n.WAITING),
+        ("dynamo_frontend_inflight_requests", n.IN_FLIGHT),
+    ],
+)
+def test_states_of_other_engines(store: Store, name: str, signal: n.Signal) -> None:
+    """A gauge of another engine is the signal it means, as it stands."""
+    assert {0: 0.25} == known(series(store, gauge(name, [(0, 0.25)])), signal)
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [("input_tokens", n.PROMPT_THROUGHPUT), ("output_tokens", n.GENERATION_THROUGHPUT)],
+)
+def test_clients_count_tokens(store: Store, name: str, signal: n.Signal) -> None:
+    """Where the engine is silent, the tokens that its clients counted are its throughput."""
+    found = counter(f"gen_ai.client.inference.usage.{name}", [(0, 0), (5, 500)])
+    assert {0: 100} == known(series(store, found), signal)
+
+
 def test_units_become_those_of_the_signal(store: Store) -> None:
     """Milliseconds of the older HTTP convention become seconds."""
     frame = series(store, histogram("http.server.duration", [(0, 0, 0.0), (5, 10, 5000.0)]))
