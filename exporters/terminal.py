@@ -61,9 +61,7 @@ class _Page:
         self.console.print(self.text(words, "bold"))
 
     def line(self, words: str, style: str = "", indent: int = 2) -> None:
-        self.console.print(
-            Padding(self.text(words, style), (0, 0, 0, indent), expand=False), width=self.width
-        )
+        self.console.print(Padding(self.text(words, style), (0, 0, 0, indent), expand=False), width=self.width)
 
     def columns(self, cells: Iterable[tuple[str, int]], style: str = "") -> None:
         """Cells of fixed width, to the right where the width is negative; cut where the console ends."""
@@ -115,9 +113,7 @@ def _marks(page: _Page) -> tuple[str, str, str]:
 
 
 def _bar(page: _Page, line: LedgerLine, scale: float, room: int) -> str:
-    cells = [
-        round(max(0.0, t) / scale * room) if scale > 0 else 0 for t in (line.baseline_s, line.incident_s)
-    ]
+    cells = [round(max(0.0, t) / scale * room) if scale > 0 else 0 for t in (line.baseline_s, line.incident_s)]
     kept, more, less = _marks(page)
     return kept * min(cells) + (more if cells[1] > cells[0] else less) * abs(cells[1] - cells[0])
 
@@ -173,8 +169,10 @@ def _refutation(page: _Page, finding: Finding) -> None:
 
 
 def _untestable(page: _Page, finding: Finding) -> None:
-    for name, meaning in say.missing(finding):
+    for (name, meaning), *others in filter(None, [say.missing(finding)]):
         page.line(f"Missing: {name} ({meaning})" if meaning else f"Missing: {name}", indent=4)
+        if others:
+            page.line(f"Also missing: {', '.join(other for other, _ in others)}", "dim", indent=4)
     if not say.missing(finding):
         page.line(say.why(finding), indent=4)
     if finding.experiment:

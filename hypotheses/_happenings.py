@@ -30,6 +30,8 @@ def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
     text = " or ".join(events)
 
     def read(evidence: Evidence) -> Reading:
+        if evidence.windows is None:
+            return untestable((), "nothing to compare: no two windows with activity")
         during = _since(evidence, names, often)
         before = evidence.during(BASELINE, names) if often else ()
         compared = f", {len(before)} in the baseline" if often else " around the onset or later"

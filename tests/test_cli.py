@@ -18,6 +18,7 @@ from correlator.cli import main
 from tests import recorded
 from tests.collector.files.support import otlp_json
 from tests.correlator.join.telemetry import T0, Span, chat, retrieval, root, served, traces
+from tests.recorded import FOLDER
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "diagnosis.schema.json").read_text())
 HEALTHY_S, SECONDS = 60, 120
@@ -355,6 +356,15 @@ def test_the_same_spans_twice_count_once(run: Run, file: Path) -> None:
     assert once["findings"] == twice["findings"]
     assert once["coverage"]["records"] == twice["coverage"]["records"]
     assert once["coverage"]["records"]["spans"] == twice["coverage"]["problems"]["duplicate"]
+
+
+def test_where_nothing_can_be_compared_nothing_is_judged(run: Run) -> None:
+    """One scrape has no before and no after: every cause is untestable, none refuted by its absence."""
+    page = sorted((FOLDER / "s01_token_inflation" / "scrape").iterdir())[0]
+    found = run("diagnose", page, "--json").found
+    assert found["symptom"] is None
+    causes = {f["verdict"] for f in found["findings"] if f["hypothesis"] != "none_of_these"}
+    assert {"untestable"} == causes
 
 
 def test_missing_parents_are_counted(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
 from correlator.join.ties import tie, with_events
-from correlator.model.evidence import Evidence
+from correlator.model.evidence import Evidence, without_windows
 from correlator.model.records import Problem
 from correlator.store import Store
 
@@ -38,4 +38,5 @@ def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES) 
     coverage = to_coverage(store, requests, series, table, spans.share, problems)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))
-    return Joined(Evidence(requests=requests, series=series, events=events, facts=facts, coverage=coverage), table)
+    evidence = Evidence(requests=requests, series=series, events=events, facts=facts, coverage=coverage)
+    return Joined(without_windows(evidence), table)

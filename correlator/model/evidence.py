@@ -185,6 +185,12 @@ def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
     )
 
 
+def without_windows(evidence: Evidence) -> Evidence:
+    """Every row in no period: what is joined but not yet (or never) compared."""
+    nowhere = Window(0, 0)
+    return replace(with_windows(evidence, Windows(nowhere, nowhere)), coverage=evidence.coverage, windows=None)
+
+
 def _watching(coverage: Coverage, windows: Windows) -> Coverage:
     """Sources that began before the baseline ended and went on into the incident."""
     if not coverage.extents:
