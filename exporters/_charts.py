@@ -65,11 +65,7 @@ def ledger(lines: Iterable[LedgerLine]) -> list[tuple[str, str, list[Segment]]]:
     lines = [x for x in lines if sane(x.baseline_s) and sane(x.incident_s)]
     columns = (("Baseline", [x.baseline_s for x in lines]), ("Incident", [x.incident_s for x in lines]))
     scale = max((sum(max(0.0, t) for t in times) for _, times in columns), default=0.0)
-    return [
-        (name, n.quantity(sum(times), "s"), _stacked(lines, times, scale))
-        for name, times in columns
-        if scale > 0
-    ]
+    return [(name, n.quantity(sum(times), "s"), _stacked(lines, times, scale)) for name, times in columns if scale > 0]
 
 
 def _stacked(lines: Sequence[LedgerLine], times: Sequence[float], scale: float) -> list[Segment]:

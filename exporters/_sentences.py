@@ -111,9 +111,7 @@ def why(finding: Finding) -> str:
 def standing(finding: Finding) -> str:
     """`supported, root cause; probability 83%; accounts for 78% (61% to 94%) of the symptom`."""
     accounts = f"accounts for {n.share(finding.share)} of the symptom" if finding.share else ""
-    return "; ".join(
-        filter(None, (title(finding), f"probability {n.percent(finding.probability)}", accounts))
-    )
+    return "; ".join(filter(None, (title(finding), f"probability {n.percent(finding.probability)}", accounts)))
 
 
 def asides(finding: Finding) -> list[str]:
@@ -187,9 +185,7 @@ def stability(diagnosis: Diagnosis) -> str:
     s = diagnosis.stability
     if not s.runs:
         return "The stability of this answer was not tested."
-    onset = (
-        f", some with the onset moved by up to ±{n.quantity(s.onset_shift_s, 's')}" if s.onset_shift_s else ""
-    )
+    onset = f", some with the onset moved by up to ±{n.quantity(s.onset_shift_s, 's')}" if s.onset_shift_s else ""
     causes = "; ".join(n.clean(cause, 200) for cause in s.changed_by[:5])
     changed = f" It changed when: {causes}." if causes else ""
     return f"The first answer stayed first in {s.top_kept} of {s.runs} re-runs{onset}.{changed}"

@@ -82,9 +82,7 @@ def _timeline_words(points: Sequence[tuple[int, float]], unit: str, windows: Win
         f"{len(points)} points from {n.moment(points[0][0])} to {n.moment(points[-1][0])}, "
         f"between {n.quantity(min(values), unit)} and {n.quantity(max(values), unit)}."
     ]
-    for name, window in (
-        () if windows is None else (("baseline", windows.baseline), ("incident", windows.incident))
-    ):
+    for name, window in () if windows is None else (("baseline", windows.baseline), ("incident", windows.incident)):
         inside = [v for t, v in points if window.start <= t < window.end]
         said.append(f"Median in the {name}: {n.quantity(median(inside), unit) if inside else 'no points'}.")
     return " ".join(said)

@@ -123,9 +123,7 @@ def _cause_row(rank: int, finding: Finding) -> tuple[str, ...]:
     return str(rank), code(finding.hypothesis), verdict, n.percent(finding.probability), share
 
 
-def _section(
-    title: str, findings: tuple[Finding, ...], tell: Callable[[Finding], Iterator[str]]
-) -> Iterator[str]:
+def _section(title: str, findings: tuple[Finding, ...], tell: Callable[[Finding], Iterator[str]]) -> Iterator[str]:
     if not findings:
         return
     yield f"### {title}"

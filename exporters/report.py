@@ -56,8 +56,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(
-        say=say, n=n, charts=charts, view_box=f"0 0 {_timeline.WIDTH} {_timeline.HEIGHT}"
-    )
+    environment.globals.update(say=say, n=n, charts=charts, view_box=f"0 0 {_timeline.WIDTH} {_timeline.HEIGHT}")
     environment.filters.update(clean=n.clean, pct=lambda x: f"{x:.2f}%")
     return environment

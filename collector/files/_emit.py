@@ -79,9 +79,7 @@ class Emitter:
         self._logs.setdefault(service or self.service, []).append(record)
         self._count(len(body))
 
-    def gauge(
-        self, name: str, unit: str, unix_nano: int, value: float, attributes: Mapping[str, Value]
-    ) -> None:
+    def gauge(self, name: str, unit: str, unix_nano: int, value: float, attributes: Mapping[str, Value]) -> None:
         """One point of a gauge."""
         metric = self._metric(name, unit)
         self._point(metric.gauge.data_points.add(), unix_nano, float(value), attributes)

@@ -94,9 +94,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-APPLICATION = frozenset(
-    {"tollens.context_overflow", "tollens.pool_timeout", "tollens.retry", "tollens.out_of_memory"}
-)
+APPLICATION = frozenset({"tollens.context_overflow", "tollens.pool_timeout", "tollens.retry", "tollens.out_of_memory"})
 ENGINE = frozenset(PHRASES) - {"tollens.pool_timeout", "tollens.retry"}
 
 

@@ -71,9 +71,7 @@ def fixed(stream: BinaryIO) -> Iterator[bytes]:
 
 def _body(stream: BinaryIO, size: int) -> bytes:
     if size > MAX_FRAME:
-        raise ValueError(
-            f"expected a request of at most {MAX_FRAME >> 20} MiB, found a length of {size} bytes"
-        )
+        raise ValueError(f"expected a request of at most {MAX_FRAME >> 20} MiB, found a length of {size} bytes")
     body = stream.read(size)
     if len(body) < size:
         raise EOFError(f"cut off in the middle of a request ({len(body)} of {size} bytes)")

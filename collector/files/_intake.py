@@ -17,9 +17,7 @@ MAX_PROBLEMS = 20  # of one kind told one by one for a file; the others are coun
 MAX_TIMES = 10_000  # batches whose time is remembered for the median
 
 
-def read_all(
-    paths: Sequence[str], options: Options, progress: Callable[[str], None]
-) -> Iterator[Batch | Problem]:
+def read_all(paths: Sequence[str], options: Options, progress: Callable[[str], None]) -> Iterator[Batch | Problem]:
     """Sources with a year as they are met, then the others with the median time of the first."""
     copies, times = Copies(), list[int]()
     waiting: list[tuple[Found, Reader]] = []

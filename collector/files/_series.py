@@ -16,9 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from collector.files._times import SECOND, written_unix_nano
 
 _LABELS = r'\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}'
-_WITH_EXEMPLAR = re.compile(
-    rf"(?P<sample>[^\s{{]*\s*(?:{_LABELS})?[^#]*)#\s*(?P<labels>{_LABELS})(?P<value>[^#]*)"
-)
+_WITH_EXEMPLAR = re.compile(rf"(?P<sample>[^\s{{]*\s*(?:{_LABELS})?[^#]*)#\s*(?P<labels>{_LABELS})(?P<value>[^#]*)")
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -10,9 +10,7 @@ from collector.files._times import SECOND
 
 DAY_S = 86_400
 ZONE_SLACK_S = 14 * 3600  # a local clock may be this far ahead of UTC and still not in the future
-ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC|[+-]\d\d:?\d\d)(?![\w.:]))?"
-)
+ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC|[+-]\d\d:?\d\d)(?![\w.:]))?")
 MONTHS = {
     name: number
     for number, name in enumerate(

@@ -27,9 +27,7 @@ _FIGURES = (
     Figure("swapped_requests", "{request}", re.compile(r"swapped:(\d+)reqs")),
     Figure("kv_cache_usage", "1", re.compile(r"kvcacheusage:([\d.]+)%"), 0.01),
     Figure("cpu_kv_cache_usage", "1", re.compile(r"kvcacheusage:.*?cpukvcacheusage:([\d.]+)%"), 0.01),
-    Figure(
-        "prefix_cache_hit_rate", "1", re.compile(r"(?<!external)prefixcachehitrate:(?:gpu:)?([\d.]+)%"), 0.01
-    ),
+    Figure("prefix_cache_hit_rate", "1", re.compile(r"(?<!external)prefixcachehitrate:(?:gpu:)?([\d.]+)%"), 0.01),
     Figure("spec_decode_acceptance", "1", re.compile(r"draftacceptancerate:([\d.]+)%"), 0.01),
     Figure("spec_decode_acceptance", "1", re.compile(r"draftacceptancerate:([\d.]+)(?![\d.%])")),
 )
@@ -51,9 +49,7 @@ def stats_of(squeezed: str) -> Stats | None:
     gauges = tuple(gauge for figure in _FIGURES if (gauge := _gauge(figure, squeezed)))
     engine = _ENGINE.match(squeezed)
     preemptions = _PREEMPTIONS.search(squeezed)
-    return Stats(
-        gauges, str(int(engine[1])) if engine else None, int(preemptions[1]) if preemptions else None
-    )
+    return Stats(gauges, str(int(engine[1])) if engine else None, int(preemptions[1]) if preemptions else None)
 
 
 def _gauge(figure: Figure, squeezed: str) -> tuple[str, str, float] | None:

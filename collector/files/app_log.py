@@ -126,9 +126,7 @@ def begins(text: str) -> bool:
     return looks_like_log(value) if value is not None else stamp_of(text, Years(0, lambda: 0)) is not None
 
 
-def read(
-    source: Source, options: Options, now: Callable[[], int] = time.time_ns
-) -> Iterator[Batch | Problem]:
+def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
     """Batches of log records; the clock serves only to date stamps without a year."""
     stem = PurePath(source.name).name.split(".")[0] or "stdin"
     out = Emitter(source.name, "stdin" if source.name == "-" else stem, "tollens.app_log")

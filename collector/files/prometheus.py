@@ -17,9 +17,7 @@ from collector.files._times import time_in_name
 from correlator.model.records import Batch, Problem, Signal
 
 _META = re.compile(rb"^# (?:TYPE [^\s]+ [a-z]+|HELP [^\s]+ .*|EOF)\r?$", re.MULTILINE)
-_SAMPLE = re.compile(
-    rb"[a-zA-Z_:][\w:]*(?:\{[^\n]*\})?[ \t]+[-+]?(?:[\d.][\d.eE+-]*|Inf|NaN)(?:[ \t]+-?\d+)?\s*"
-)
+_SAMPLE = re.compile(rb"[a-zA-Z_:][\w:]*(?:\{[^\n]*\})?[ \t]+[-+]?(?:[\d.][\d.eE+-]*|Inf|NaN)(?:[ \t]+-?\d+)?\s*")
 _SERVICES = {
     "vllm:": "vllm",
     "ray_vllm": "vllm",
@@ -97,9 +95,7 @@ def _undated(source: Source, page: Page) -> Problem:
     return Problem(source.name, reason, "bad_time", page.samples[0].line, count=count)
 
 
-def _scrape(
-    page: Page, unix_nano: int | None, source: Source, screen: Screen, fault: Fault
-) -> Iterator[Batch]:
+def _scrape(page: Page, unix_nano: int | None, source: Source, screen: Screen, fault: Fault) -> Iterator[Batch]:
     if unix_nano is None:
         page.samples = [sample for sample in page.samples if sample.time is not None]
     if not page.samples:
@@ -107,9 +103,7 @@ def _scrape(
     line = page.samples[0].line
     resource = Resource(attributes=attributes(_resource(page, source)))
     scope = ScopeMetrics(metrics=metrics(page, unix_nano or 0, fault))
-    request = ExportMetricsServiceRequest(
-        resource_metrics=[ResourceMetrics(resource=resource, scope_metrics=[scope])]
-    )
+    request = ExportMetricsServiceRequest(resource_metrics=[ResourceMetrics(resource=resource, scope_metrics=[scope])])
     screen.clean(Signal.METRICS, request, line)
     yield from batches(Signal.METRICS, request)
 

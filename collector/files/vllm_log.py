@@ -33,9 +33,7 @@ def accepts(source: Source) -> float:
     return score
 
 
-def read(
-    source: Source, options: Options, now: Callable[[], int] = time.time_ns
-) -> Iterator[Batch | Problem]:
+def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
     """Batches of logs and metrics; the clock serves only to date stamps without a year."""
     log = Meaning(Emitter(source.name, "vllm", "tollens.vllm_log"))
     assembler = Assembler(Years(options.near_unix_nano, now))
