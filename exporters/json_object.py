@@ -44,9 +44,6 @@ def _symptom(diagnosis: Diagnosis) -> dict[str, Any] | None:
     return {
         "kind": symptom.kind,
         "where": symptom.where,
-        "signal": symptom.signal.name,
-        "unit": symptom.signal.unit,
-        "statistic": symptom.statistic,
         "onset": rfc3339(symptom.onset),
         "baseline": _window(windows.baseline if windows else None, symptom.baseline_value),
         "incident": _window(windows.incident if windows else None, symptom.incident_value),
@@ -81,8 +78,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "missing": finding.missing,
         "experiment": _experiment(finding.experiment),
         "remedy": finding.remedy,
-        "reason": finding.reason,
-        "via": finding.via,
     }
 
 
@@ -97,7 +92,6 @@ def _prediction(prediction: PredictionResult) -> dict[str, Any]:
         "q_value": prediction.q_value,
         "blocks": reading.blocks,
         "trace_ids": reading.trace_ids,
-        "reason": reading.reason,
     }
 
 

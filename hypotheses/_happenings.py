@@ -15,6 +15,8 @@ from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, too_few_blocks, untestable
 
 CHANGED_SMALLEST = 1.15
+STARTED = ("engine.version", "engine.model")
+"""Facts that a whole start-up log states: with both, a flag that is absent is at its default."""
 LEAD_NS = 60_000_000_000
 """A cause may precede the onset by as much as an onset may be wrong (DESIGN 6)."""
 
@@ -74,7 +76,7 @@ def changed(*facts: str, kind: str = "configuration") -> Test:
 
     def read(evidence: Evidence) -> Reading:
         before, after = in_force(evidence, facts)
-        started = in_force(evidence, ("engine.version",))
+        started = [set(side) == set(STARTED) for side in in_force(evidence, STARTED)]
         known = {f for f in facts if f in before and f in after}
         if started[0] and started[1] and any(f in before or f in after for f in facts):
             known |= {f for f in facts if f in before or f in after}

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from correlator.model.effects import false_discovery
-from correlator.model.evidence import Evidence, Interval
+from correlator.model.evidence import Evidence, Interval, Kind
 from correlator.model.findings import Outcome, PredictionResult, Reading, Verdict
 from hypotheses._contract import Hypothesis
 
+_MILDER = {Kind.AVAILABILITY: Kind.ERRORS}
+"""What makes requests fail can make nearly all of them fail."""
 FALSE_DISCOVERIES = 0.1
 """Expected share of false ones among the predictions called held, over all hypotheses of a diagnosis."""
 
@@ -70,7 +72,7 @@ def _share(hypothesis: Hypothesis, results: tuple[PredictionResult, ...]) -> Int
 def _implicit(hypothesis: Hypothesis, evidence: Evidence) -> tuple[PredictionResult, ...]:
     """What every claim predicts: the symptom is of a kind that it can cause."""
     symptom = evidence.symptom
-    if symptom is None or symptom.kind in hypothesis.explains:
+    if symptom is None or {symptom.kind, _MILDER.get(symptom.kind)} & hypothesis.explains:
         return ()
     kinds = ", ".join(sorted(hypothesis.explains))
     reading = Reading(Outcome.FAILED, f"the symptom is of kind {symptom.kind}, this cause brings about {kinds}")

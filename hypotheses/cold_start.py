@@ -19,7 +19,7 @@ HYPOTHESIS = Hypothesis(
                 Events.ENGINE_START,
                 Events.ENGINE_READY,
                 Events.CUDA_GRAPH_CAPTURE,
-                seen_by=frozenset({"engine_log", "engine_metrics", "traces"}),
+                seen_by=frozenset({"engine_log", "process_metrics"}),
                 often=False,
             ),
         ),

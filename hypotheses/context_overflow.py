@@ -26,7 +26,7 @@ HYPOTHESIS = Hypothesis(
     predictions=(
         necessary(
             "errors_name_the_context_length",
-            occurs(Events.CONTEXT_OVERFLOW, seen_by=frozenset({"traces", "engine_log", "application_log"})),
+            occurs(Events.CONTEXT_OVERFLOW, seen_by=frozenset({"error_texts"})),
         ),
         necessary("refusals_are_new", shifted_by(CONTEXT_ERROR, UP, at_least=0.02)),
         necessary("accounts_for_the_errors", accounts_for(CONTEXT_ERROR, at_least=0.2)),

@@ -19,7 +19,7 @@ HYPOTHESIS = Hypothesis(
                 Events.DEPLOY,
                 Events.INSTANCE_START,
                 Events.ENGINE_START,
-                seen_by=frozenset({"traces", "engine_log", "application_log", "engine_metrics"}),
+                seen_by=frozenset({"instance_ids", "engine_log", "process_metrics"}),
                 often=False,
             ),
         ),

@@ -36,6 +36,8 @@ def to_coverage(
 ) -> Coverage:
     """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
     problems, extents = tuple(problems), _extents(store)
+    if "traces" in extents and _errors_speak(spans):
+        extents["error_texts"] = extents["traces"]
     kinds: Counter[str] = Counter()
     for problem in problems:
         kinds[problem.kind] += problem.count
@@ -50,6 +52,12 @@ def to_coverage(
         orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
         sampled_traces=len(requests) if share < 1 else None,
     )
+
+
+def _errors_speak(spans: pd.DataFrame) -> bool:
+    """Failed spans say why, or none failed: only then does a missing error text mean anything."""
+    failed = spans[spans["failed"].astype(bool)]
+    return failed.empty or bool(((failed["message"] + failed["exception"]).str.strip() != "").any())
 
 
 def _signals(requests: pd.DataFrame, series: pd.DataFrame) -> dict[str, Mapping[str, object]]:
@@ -71,6 +79,8 @@ def _extents(store: Store) -> dict[str, Window]:
         "traces": ("otel_traces", "Timestamp", "1"),
         "engine_log": (log, "Timestamp", engines),
         "application_log": (log, "Timestamp", f"NOT {engines}"),
+        "instance_ids": ("otel_traces", "Timestamp", "ResourceAttributes['service.instance.id'] != ''"),
+        "process_metrics": ("otel_metrics_gauge", "TimeUnix", "MetricName = 'process_start_time_seconds'"),
         "engine_metrics": ("otel_metrics_gauge", "TimeUnix", "match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')"),
     }
     union = " UNION ALL ".join(

@@ -33,6 +33,7 @@ def read_occurrences(store: Store, spans: pd.DataFrame) -> tuple[tuple[Event, ..
     logs = _recognised(store)
     events = [*_log_events(logs), *_restarts(store), *_new_instances(store, spans), *_span_events(spans)]
     facts = [*_log_facts(logs), *_cache_config(store), *_resource_facts(spans)]
+    events += _deploys(facts)
     return tuple(sorted(events, key=_time)), tuple(sorted(facts, key=_time))
 
 
@@ -93,6 +94,16 @@ def _new_instances(store: Store, spans: pd.DataFrame) -> Iterable[Event]:
     first = seen.groupby(["service", "instance"])["start"].min().reset_index().sort_values(["service", "start"])
     for row in first[first.duplicated("service")].itertuples():
         yield Event(Events.INSTANCE_START, int(row.start), row.service, "", {"service.instance.id": row.instance})
+
+
+def _deploys(facts: Iterable[Fact]) -> Iterable[Event]:
+    """A service that shows another version than before."""
+    versions: dict[str, str] = {}
+    for fact in sorted(facts, key=_time):
+        if fact.name == "service.version":
+            if versions.get(fact.resource, fact.value) != fact.value:
+                yield Event(Events.DEPLOY, fact.unix_nano, fact.resource, "", {fact.name: fact.value})
+            versions[fact.resource] = fact.value
 
 
 def _span_events(spans: pd.DataFrame) -> Iterable[Event]:

@@ -10,6 +10,7 @@ from correlator.join.attempts import mark_attempts
 from correlator.join.spans import Spans
 from correlator.join.tree import critical_path, inherited, with_tree
 from correlator.model import names as n
+from correlator.model.evidence import BLOCK_NS
 
 COLUMNS = ["trace_id", "start", "host", n.LATENCY.name]
 SKEW_NS = 1_000_000
@@ -52,14 +53,15 @@ def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
 def _torn(kept: pd.DataFrame) -> pd.DataFrame:
     """1 for a trace of which spans are missing: a parent nobody has, or the serving side of an answered call.
 
-    A call that failed may have no serving span by right: engines write none for an aborted request.
+    A call that failed may have no serving span by right: engines write none for an aborted request. Where most
+    traces have no serving side nothing is known.
     """
     orphan = kept["orphan"].groupby(kept["trace_id"]).any()
     answered = kept["own_role"].eq(r.CLIENT) & ~kept["failed"].astype(bool)
     called = answered.groupby(kept["trace_id"]).any()
     served = kept["own_role"].eq(r.SERVER).groupby(kept["trace_id"]).any()
-    unserved = called & ~served if served.mean() > 0.5 else called & False
-    return pd.DataFrame({n.TELEMETRY_LOST.name: (orphan | unserved).astype(float)})
+    known = orphan | bool(called.any() and served.mean() > 0.5)
+    return pd.DataFrame({n.TELEMETRY_LOST.name: (orphan | (called & ~served)).astype(float).where(known)})
 
 
 def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
@@ -88,13 +90,20 @@ def _outbound(kept: pd.DataFrame, serves: pd.DataFrame) -> pd.Series:
 
 
 def _attempts(kept: pd.DataFrame) -> pd.DataFrame:
-    """Tries per logical model call; not known for a trace without model calls."""
+    """Tries per logical model call.
+
+    Unknown for a trace with neither the serving side, nor a resend count, nor a repeated call: a client library
+    retries inside its one span.
+    """
     calls = kept[kept["own_role"].isin([r.CLIENT, r.SERVER])]
-    tries = calls.groupby(["trace_id", "own_role"]).size().unstack(fill_value=0).max(axis=1)
+    sides = calls.groupby(["trace_id", "own_role"]).size().unstack(fill_value=0)
+    tries = sides.max(axis=1)
     client = calls[calls["own_role"] == r.CLIENT]
     logical = (~client["retried"]).groupby(client["trace_id"]).sum().reindex(tries.index).fillna(1).clip(lower=1)
     resent = pd.to_numeric(kept["resend"], errors="coerce").groupby(kept["trace_id"]).max().reindex(tries.index)
-    return pd.DataFrame({n.ATTEMPTS.name: np.maximum(tries / logical, resent.fillna(0) + 1)})
+    served = sides[r.SERVER] > 0 if r.SERVER in sides else pd.Series(False, tries.index)
+    known = served | resent.notna() | (tries > logical)
+    return pd.DataFrame({n.ATTEMPTS.name: np.maximum(tries / logical, resent.fillna(0) + 1).where(known)})
 
 
 def _retrieval(kept: pd.DataFrame) -> pd.DataFrame:
@@ -142,9 +151,16 @@ def _without_server(parts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     blind = ~server & parts[n.NETWORK.name].notna()
     parts.loc[blind, n.REMAINDER.name] += parts.loc[blind, n.NETWORK.name]
     parts.loc[blind, n.NETWORK.name] = np.nan
-    engine = {n.NETWORK.name, n.QUEUE.name, n.PREFILL.name, n.DECODE.name}
-    seen = [c for c in parts.columns if c not in engine]
-    return parts.assign(**{c: parts[c].fillna(0.0) for c in seen})
+    always = {c: parts[c].fillna(0.0) for c in (n.GATEWAY.name, n.RETRY.name, n.REMAINDER.name)}
+    block = (kept.groupby("trace_id")["start"].min() // BLOCK_NS).reindex(parts.index)
+    steps = [c for c in (n.RETRIEVAL.name, n.RERANK.name, n.POOL_WAIT.name) if c in parts]
+    return parts.assign(**always, **{c: _zero_where_traced(parts[c], block) for c in steps})
+
+
+def _zero_where_traced(part: pd.Series, block: pd.Series) -> pd.Series:
+    """A step that a request did not take costs it nothing, if others of its 10 s show that the step is traced."""
+    traced = part.notna().groupby(block).transform("any")
+    return part.mask(traced & part.isna(), 0.0)
 
 
 def _flight(kept: pd.DataFrame, rows: pd.DataFrame, share: float) -> pd.DataFrame:

@@ -122,12 +122,15 @@ def _cpu(wide: pd.DataFrame) -> pd.Series:
 
 
 def _kv_pressure(wide: pd.DataFrame) -> pd.Series:
-    """1 in a bucket with evictions, or with requests waiting while the pool is full; unknown without KV usage."""
-    nothing = pd.Series(np.nan, wide.index)
-    usage = wide.get(n.KV_CACHE_USAGE.name, nothing)
-    crowded = (wide.get(n.WAITING.name, nothing) > 0) | (wide.get(n.SWAPPED.name, nothing) > 0)
-    evicted = wide.get(n.PREEMPTIONS.name, nothing) > 0
-    return (evicted | ((usage >= FULL) & crowded)).astype(float).where(usage.notna())
+    """1 in a bucket with evictions, or with requests waiting while the pool is full.
+
+    Unknown without KV usage, and altogether where neither waiting nor evictions were measured.
+    """
+    usage, evictions = _column(wide, n.KV_CACHE_USAGE.name), _column(wide, n.PREEMPTIONS.name)
+    waiting = _column(wide, n.WAITING.name).combine_first(_column(wide, n.SWAPPED.name))
+    crowded = (waiting > 0) | (_column(wide, n.SWAPPED.name) > 0)
+    pressed = ((evictions > 0) | ((usage >= FULL) & crowded)).astype(float)
+    return pressed.where(usage.notna() & (waiting.notna() | evictions.notna()))
 
 
 def _latencies(wide: pd.DataFrame) -> pd.DataFrame:
@@ -141,10 +144,9 @@ def _latencies(wide: pd.DataFrame) -> pd.DataFrame:
 def _errors(wide: pd.DataFrame) -> pd.DataFrame:
     if "failure_rate" not in wide or "completion_rate" not in wide:
         return wide
-    total = wide["completion_rate"].fillna(0) + wide["failure_rate"].fillna(0)
-    return wide.assign(
-        **{n.ERROR.name: wide["failure_rate"].fillna(0) / total.where(total > 0), f"n.{n.ERROR.name}": total}
-    )
+    failed = wide["failure_rate"]
+    total = wide["completion_rate"].fillna(0) + failed
+    return wide.assign(**{n.ERROR.name: failed / total.where(total > 0), f"n.{n.ERROR.name}": total})
 
 
 def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
@@ -181,7 +183,7 @@ def _with_facts(wide: pd.DataFrame, facts: list[Fact]) -> pd.DataFrame:
 
 
 def _step(facts: list[Fact], name: str, index: pd.Index) -> pd.Series | None:
-    """The value in force in each bucket; the first one seen also holds before it was seen only if alone."""
+    """The value in force in each bucket; unknown before the first one was seen."""
     known = [f for f in facts if f.name == name]
     if not known:
         return None

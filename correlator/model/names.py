@@ -1,6 +1,6 @@
 """Canonical signals: one name and one unit each, whatever the source calls them.
 
-Source names (aliases) live in `configs/signals.json`; a test keeps both lists equal in name and unit.
+Source names (aliases) live in `configs/signals.yaml`; a test keeps both lists equal in name and unit.
 Shares run from 0 to 1, times are seconds, sizes bytes. A ledger part is a signal too: the seconds of a
 request that were spent there.
 """
@@ -36,7 +36,6 @@ LATENCY = Signal("request_latency", "s", "whole request, arrival to last token")
 TIME_TO_FIRST_TOKEN = Signal("time_to_first_token", "s", "arrival to first token")
 TIME_PER_OUTPUT_TOKEN = Signal("time_per_output_token", "s", "decode time per output token after the first")
 PREFILL_PER_TOKEN = Signal("prefill_time_per_input_token", "s", "prefill time per prompt token")
-PREFILL_PER_COMPUTED_TOKEN = Signal("prefill_time_per_computed_token", "s", "prefill time per uncached token")
 INPUT_TOKENS = Signal("input_tokens", "{token}", "prompt tokens of a request, cached ones included")
 OUTPUT_TOKENS = Signal("output_tokens", "{token}", "tokens generated for a request")
 CACHED_INPUT_TOKENS = Signal("cached_input_tokens", "{token}", "prompt tokens served from a prefix cache")

@@ -44,7 +44,9 @@ __all__ = [
 
 BEGIN = 1_700_000_000_000_000_000
 BLOCKS = 12
-ALL_SOURCES = frozenset({"traces", "engine_log", "application_log", "engine_metrics"})
+ALL_SOURCES = frozenset(
+    {"traces", "engine_log", "application_log", "engine_metrics", "instance_ids", "process_metrics", "error_texts"}
+)
 
 
 @dataclass(frozen=True)

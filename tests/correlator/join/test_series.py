@@ -355,7 +355,7 @@ def test_quiet_stretches_have_an_arrival_rate_of_zero(store: Store) -> None:
 def test_what_nobody_measured_has_no_column(store: Store) -> None:
     """An unknown metric makes no signal, and no signal is made up."""
     frame = series(store, gauge("somebody.else", [(0, 1)]), gauge("vllm:num_requests_waiting", [(0, 1)]))
-    assert {n.WAITING.name} == set(frame.columns) - {"start", "host"}
+    assert {n.WAITING.name} == set(frame.columns) - {"start", "host", "period", "block"}
 
 
 def test_no_telemetry_at_all_is_an_empty_frame(store: Store) -> None:

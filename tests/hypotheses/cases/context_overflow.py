@@ -20,7 +20,7 @@ CASES = {
         by="accounts_for_the_errors",
     ),
     "failures_without_anything_that_names_them": Case(
-        replace(unseen(FAILING, CONTEXT_ERROR), coverage=Coverage()), Verdict.UNTESTABLE, missing="traces"
+        replace(unseen(FAILING, CONTEXT_ERROR), coverage=Coverage()), Verdict.UNTESTABLE, missing="error_texts"
     ),
     "refusals_not_tied_to_requests": Case(unseen(OVERFLOW, CONTEXT_ERROR), Verdict.UNTESTABLE, missing=CONTEXT_ERROR),
     "everything_is_slow_and_nothing_fails": Case(

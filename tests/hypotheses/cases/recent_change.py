@@ -26,7 +26,7 @@ CASES = {
     "nobody_would_have_seen_a_deploy": Case(
         window(served(), then=served(new_version=0.5, new_version_slower=3), watched=frozenset()),
         Verdict.UNTESTABLE,
-        missing="traces",
+        missing="instance_ids",
     ),
     "the_new_version_is_slower_and_so_is_the_old_a_little": Case(
         window(
