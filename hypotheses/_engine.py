@@ -16,7 +16,7 @@ from hypotheses._probability import NONE_OF_THESE, Calibration, probabilities
 from hypotheses._scope import scope_of
 
 PLACEBO = "a placebo (the baseline's first half against its second) supports it as well"
-CONTENDERS = 6
+CONTENDERS = 4
 """The most probable findings compete again under each variation; the others were refuted by a wide margin."""
 
 

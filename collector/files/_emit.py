@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -36,6 +37,10 @@ SEVERITY: dict[str, SeverityNumber.ValueType] = {
     "CRITICAL": SeverityNumber.SEVERITY_NUMBER_FATAL,
     "FATAL": SeverityNumber.SEVERITY_NUMBER_FATAL,
 }
+
+
+_SECRET = re.compile(r"""(?i)((?:api[_-]?key|hf[_-]?token|password|secret)['"]?\s*[:=]\s*\[?['"]?)[^'",\s\]}]+""")
+"""A secret given as a flag or setting; its name stays, its value does not."""
 
 
 @dataclass(slots=True)
@@ -74,7 +79,7 @@ class Emitter:
             trace_id=trace_id,
             span_id=span_id,
         )
-        record.body.string_value = clean(body[:BODY_LIMIT])
+        record.body.string_value = clean(_SECRET.sub(r"\1***", body[:BODY_LIMIT]))
         set_attributes(record, attributes or {})
         self._logs.setdefault(service or self.service, []).append(record)
         self._count(len(body))

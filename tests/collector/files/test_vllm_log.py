@@ -1,12 +1,14 @@
 """vLLM's log: its figures, its requests, whose file it is, and that everything is bounded."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.files import vllm_log
+from collector.files import read, vllm_log
+from correlator.model.records import Batch
 from tests.collector.files.log_reading import attributes, nano, read_log, source
 from tests.collector.files.vllm_lines import (
     BAD,
@@ -233,3 +235,13 @@ def test_binary_junk_raises_nothing(data: bytes) -> None:
     """Junk before and after a line leaves the line."""
     seen = read_log(vllm_log, data.replace(b"[", b"") + b"\n" + LINE.encode() + b"\n" + data)
     assert 1 <= len(seen.values("vllm.log.running_requests"))
+
+
+def test_a_secret_in_the_flags_is_not_stored(tmp_path: Path) -> None:
+    """The value of an API key that a start-up line prints is left out of what is kept."""
+    path = tmp_path / "vllm.log"
+    line = "INFO 11-30 03:34:38 [api_utils.py:286] non-default args: {'model': 'm', 'api_key': ['sk-tell-nobody']}\n"
+    path.write_text(line)
+    kept = b"".join(item.payload for item in read([str(path)]) if isinstance(item, Batch))
+    assert b"non-default args" in kept
+    assert b"sk-tell-nobody" not in kept
