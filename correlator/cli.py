@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -98,9 +99,7 @@ def _run(
         symptom=Kind(symptom) if symptom else None,
         options=Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None),
     )
-    errors = Console(stderr=True)
-    with errors.status("reading") if errors.is_terminal else nullcontext() as status:
-        tell = (lambda name: status.update(f"reading {name}")) if status is not None else None
+    with _progress() as tell:
         result = diagnose(request, tell)
     if report is not None:
         _write(report, result)
@@ -112,6 +111,20 @@ def _run(
         from exporters.terminal import render
 
         render(result, Console())
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """A bar on standard error that tells which input is being read; nothing where that is no terminal."""
+    errors = Console(stderr=True)
+    if not errors.is_terminal:
+        yield None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=errors, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda name: bar.update(task, description=f"reading {name}")
 
 
 def _write(path: Path, result: object) -> None:
