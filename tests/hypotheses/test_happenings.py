@@ -78,8 +78,14 @@ def test_changed(facts: list[tuple[str, str, float]], expected: Outcome) -> None
 
 def test_a_flag_that_appears_at_a_second_start_has_changed() -> None:
     """Two start-up logs that name what differs from the defaults settle a flag that only one of them names."""
-    starts = [("engine.version", "0.9", -50.0), ("engine.version", "0.9", 1.0)]
+    starts = [(name, "0.9", at) for at in (-50.0, 1.0) for name in ("engine.version", "engine.model")]
     assert HELD == outcome(changed("engine.max_num_seqs"), known(*starts, ("engine.max_num_seqs", "4", 1)))
+
+
+def test_a_start_up_log_that_was_cut_settles_no_flag() -> None:
+    """A first start whose flags line is missing leaves open what the flag was: nothing is known to have changed."""
+    starts = [("engine.version", "0.9", -50.0), ("engine.version", "0.9", 1.0), ("engine.model", "m", 1.0)]
+    assert BLIND == outcome(changed("engine.max_num_seqs"), known(*starts, ("engine.max_num_seqs", "4", 1)))
 
 
 def versions(old: float, new: float, share: float = 0.5) -> Evidence:

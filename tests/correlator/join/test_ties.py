@@ -122,7 +122,7 @@ def test_coverage_counts_what_was_there(store: Store) -> None:
     state = metrics(gauge(WAITING, [(0, 1), (5, 2)]))
     coverage = join(store, traces(spans), state, happening(1, "preemption")).evidence.coverage
     assert {"spans": 2, "log_records": 1, "gauge_points": 2} == {k: v for k, v in coverage.records.items() if v}
-    assert {"traces", "engine_log", "engine_metrics"} == coverage.watched
+    assert {"traces", "error_texts", "engine_log", "engine_metrics"} == coverage.watched
     assert ["requests", "series"] == coverage.signals[n.WAITING.name]["sources"]
     assert ["requests"] == coverage.signals[n.LATENCY.name]["sources"]
     assert n.HOST_CPU.name not in coverage.signals
