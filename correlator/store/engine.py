@@ -38,6 +38,7 @@ class Engine:
         if any(sign in str(path) for sign in "?&%"):
             raise StoreError(f"{path}: a data folder's name must be without '?', '&' and '%'")
         path.mkdir(parents=True, exist_ok=True)
+        self.folder = path.resolve()
         self._closed = False
         self._address = f"{path.resolve()}?config-file={HERE / 'engine.xml'}"
         self._local = threading.local()

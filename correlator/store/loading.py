@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from correlator.model.records import Batch, Problem, Signal
 from correlator.store import schema
@@ -91,7 +92,7 @@ def _decode(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
     """Fill the staging table. ValueError when a payload is not as the `.proto` says."""
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     try:
-        engine.insert(_INSERTS[signal], b"".join(map(_framed, payloads)))
+        engine.insert(_statement(engine.folder, signal), b"".join(map(_framed, payloads)))
     except StoreError as error:
         raise ValueError(error.summary) from None
 
@@ -110,11 +111,17 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _statement(signal: Signal) -> str:
-    proto = schema.proto(signal).replace("\\", "\\\\").replace("'", "\\'")
+def _statement(folder: Path, signal: Signal) -> str:
+    """The INSERT of a signal. Its schema is a file of the data folder: given inline, ClickHouse would keep a copy
+    in the working directory, which may be the user's or read-only.
+    """
+    file = folder / "format_schemas" / f"{signal}.proto"
+    if not file.exists():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(schema.proto(signal), encoding="utf-8")
+    path = str(file).replace("\\", "\\\\").replace("'", "\\'")
     return (
-        f"INSERT INTO otlp_{signal} SETTINGS format_schema_source = 'string', format_schema = '{proto}', "
-        "format_schema_message_name = 'Request', input_format_protobuf_oneof_presence = 1"
+        f"INSERT INTO otlp_{signal} SETTINGS format_schema = '{path}:Request', input_format_protobuf_oneof_presence = 1"
     )
 
 
@@ -122,4 +129,3 @@ _KINDS = """
 SELECT DISTINCT toString(arrayJoin(arrayFlatten(resource_metrics.scope_metrics.metrics.kind))) AS kind FROM otlp_metrics
 """
 _SETTINGS = "SETTINGS output_format_json_escape_forward_slashes = 0, max_partitions_per_insert_block = 0"
-_INSERTS = {signal: _statement(signal) for signal in Signal}
