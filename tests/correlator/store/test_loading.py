@@ -1,11 +1,8 @@
 """What cannot be loaded is counted and set aside; everything beside it is loaded."""
 
-from pathlib import Path
-
 import pytest
 
 from correlator.model.records import Batch, Problem, Signal
-from correlator.store import Store
 from tests.correlator.store import oracle
 from tests.correlator.store.build import gauge, log_batch, metric_batch, span_batch, tree_batch
 from tests.correlator.store.support import difference, emptied, plain, stored
@@ -221,11 +218,3 @@ def test_values_as_text(empty):
     listed = {text: f"[{text}]" if text[-1].isdigit() else f'["{text}"]' for text in written.values()}
     assert {f"flat {text}": text for text in written.values()} == plain_
     assert plain_ | {f"list {text}": item for text, item in listed.items()} == nested
-
-
-def test_loading_leaves_the_working_directory_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts Tollens in a folder of telemetry finds nothing new in it."""
-    monkeypatch.chdir(tmp_path)
-    with Store.open() as store:
-        assert 0 == sum(store.load([Batch(Signal.TRACES, b"")]).rows.values())
-        assert [] == list(tmp_path.iterdir())
