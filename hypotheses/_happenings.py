@@ -13,8 +13,8 @@ from correlator.model.names import LATENCY
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, too_few_blocks, untestable
+from hypotheses._relations import SPARED
 
-CHANGED_SMALLEST = 1.15
 STARTED = ("engine.version", "engine.model")
 """Facts that a whole start-up log states: with both, a flag that is absent is at its default."""
 LEAD_NS = 60_000_000_000
@@ -146,14 +146,8 @@ def _old_and_new(rows: pd.DataFrame, column: str) -> Reading | None:
     effects = [ratio(part, LATENCY.name) for part in (old, new)]
     if effects[0] is None or effects[1] is None:
         return too_few_blocks()
-    spared = effects[0].interval.value < CHANGED_SMALLEST and effects[1].interval.low > CHANGED_SMALLEST
-    outcome = (
-        Outcome.HELD
-        if spared
-        else Outcome.FAILED
-        if effects[0].interval.low > CHANGED_SMALLEST
-        else Outcome.INCONCLUSIVE
-    )
+    spared = effects[0].interval.value < SPARED and effects[1].interval.low > SPARED
+    outcome = Outcome.HELD if spared else Outcome.FAILED if effects[0].interval.low > SPARED else Outcome.INCONCLUSIVE
     name = column.removeprefix("attribute.")
     text = f"unchanged {name} {spelled(effects[0].interval)}, new {spelled(effects[1].interval)}"
     return Reading(outcome, text, effects[1].interval, effects[1].p_above, effects[1].blocks)

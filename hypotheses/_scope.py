@@ -7,10 +7,10 @@ import pandas as pd
 from correlator.model.effects import ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence
 from correlator.model.names import LATENCY
+from hypotheses._relations import SPARED
 
 MOST = 0.8
 PART = 0.6
-SPARED = 1.15
 MIN_REQUESTS = 10
 
 
