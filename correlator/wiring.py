@@ -54,7 +54,7 @@ def diagnose(request: Request, progress: Callable[[str], None] | None = None) ->
             before = _joined(store, request.baseline, request.options, progress)
         evidence = side_by_side(before.evidence, evidence)
         joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
-    evidence = _windowed(evidence, request)
+    evidence = windowed(evidence, request)
     return _answered(evidence, joined, time.monotonic() - began)
 
 
@@ -98,7 +98,8 @@ def _joined(store: Store, paths: Sequence[str], options: Options, progress: Call
     return build(store, problems)
 
 
-def _windowed(evidence: Evidence, request: Request) -> Evidence:
+def windowed(evidence: Evidence, request: Request) -> Evidence:
+    """Evidence with the windows asked for, or found, and its symptom; the onset corrected where it is near."""
     if evidence.windows is None:
         windows = _given(evidence, request)
         if windows is None:

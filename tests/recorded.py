@@ -5,19 +5,17 @@ Only tests read `truth.json`: the cause and the windows that whoever recorded th
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from collector.files import read
 from correlator.join.build import build
-from correlator.join.symptom import find_symptom
-from correlator.join.windows import trimmed, with_found_windows
-from correlator.model.evidence import Evidence, Window, Windows, with_windows
+from correlator.model.evidence import Evidence, Window, Windows
 from correlator.model.findings import Finding, Verdict
 from correlator.model.records import Batch, Problem
 from correlator.store import Store
-from correlator.wiring import engine
+from correlator.wiring import Request, engine, windowed
 
 FOLDER = Path(__file__).parent / "data" / "captures"
 CAUSES = {path.parent.name: json.loads(path.read_text())["id"] for path in sorted(FOLDER.glob("*/truth.json"))}
@@ -54,12 +52,13 @@ def answered(
     capture: str, given: bool = False, files: frozenset[str] = EVERYTHING, onset_shift_s: float = 0.0
 ) -> Answered:
     """A recording diagnosed; windows as recorded where `given`, found otherwise."""
-    evidence = joined(capture, files)
-    if given:
-        evidence = with_windows(evidence, trimmed(true_windows(capture, onset_shift_s), evidence))
-        evidence = replace(evidence, symptom=find_symptom(evidence))
-    else:
-        evidence = with_found_windows(evidence)
+    true = true_windows(capture, onset_shift_s) if given else None
+    request = Request(
+        paths=[],
+        baseline_window=true.baseline if true else None,
+        incident_window=true.incident if true else None,
+    )
+    evidence = windowed(joined(capture, files), request)
     return Answered(evidence, engine().answer(evidence, attack=False).findings)
 
 
