@@ -60,16 +60,21 @@ class Engine:
         return [h for h in self.hypotheses if h.id != NONE_OF_THESE]
 
     def _findings(self, judged: Sequence[Judged], evidence: Evidence) -> tuple[Finding, ...]:
-        parts = roles(judged, evidence)
-        chances = probabilities(
-            judged, {k: r for k, (r, _) in parts.items()}, self.calibration, evidence.symptom is not None
-        )
-        scope = scope_of(evidence)
+        parts, chances = self._weighed(judged, evidence)
+        scope = scope_of(evidence) if any(j.verdict is Verdict.SUPPORTED for j in judged) else {}
         findings = [self._finding(j, parts.get(j.hypothesis.id), chances[j.hypothesis.id], scope) for j in judged]
         nothing = next((h for h in self.hypotheses if h.id == NONE_OF_THESE), None)
         if nothing is not None:
             findings.append(_none(nothing, chances[NONE_OF_THESE], findings))
         return tuple(sorted(findings, key=lambda f: (-f.probability, f.hypothesis)))
+
+    def _weighed(
+        self, judged: Sequence[Judged], evidence: Evidence
+    ) -> tuple[Mapping[str, tuple[Role, tuple[str, ...]]], Mapping[str, float]]:
+        """Part in the chain and probability of each hypothesis."""
+        parts = roles(judged, evidence)
+        played = {name: role for name, (role, _) in parts.items()}
+        return parts, probabilities(judged, played, self.calibration, evidence.symptom is not None)
 
     def _finding(
         self,
@@ -117,7 +122,8 @@ class Engine:
         contenders = [h for h in self._causes() if h.id in likely]
         runs, kept, moved_by = 0, 0, []
         for name, changed in variations(evidence, self.find_symptom):
-            other = self._findings(_without_trust(judge_all(contenders, changed)), changed)[0].hypothesis
+            _, chances = self._weighed(_without_trust(judge_all(contenders, changed)), changed)
+            other = min(chances, key=lambda name: (-chances[name], name))
             runs += 1
             if other == top:
                 kept += 1

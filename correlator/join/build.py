@@ -14,6 +14,7 @@ from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
 from correlator.join.ties import tie, with_events
+from correlator.join.within import Within
 from correlator.model.evidence import Evidence, without_windows
 from correlator.model.records import Problem
 from correlator.store import Store
@@ -27,16 +28,16 @@ class Joined:
     spans: pd.DataFrame
 
 
-def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES) -> Joined:
-    """Join everything in the store; at most `traces` traces are read."""
-    spans = read_spans(store, traces)
+def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES, within: Within = None) -> Joined:
+    """Join everything in the store, or only what lies `within`; at most `traces` traces are read."""
+    spans = read_spans(store, traces, within)
     table = prepared(spans)
     requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
-    events, facts = read_occurrences(store, table)
-    series = to_series(read_points(store), requests, facts, spans.share)
+    events, facts = read_occurrences(store, table, within)
+    series = to_series(read_points(store, within), requests, facts, spans.share)
     requests, sparse = tie(with_events(requests, events), series)
-    coverage = to_coverage(store, requests, series, table, spans.share, problems)
+    coverage = to_coverage(store, requests, series, table, spans.share, problems, within)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))
-    evidence = Evidence(requests=requests, series=series, events=events, facts=facts, coverage=coverage)
+    evidence = Evidence(requests.copy(), series.copy(), events, facts, coverage)  # copies lie in one piece
     return Joined(without_windows(evidence), table)

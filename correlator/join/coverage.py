@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from correlator.join.ties import interval
+from correlator.join.within import Within, during
 from correlator.model.evidence import Coverage, Window
 from correlator.model.names import SIGNALS
 from correlator.model.records import Problem
@@ -33,9 +34,10 @@ def to_coverage(
     spans: pd.DataFrame,
     share: float,
     problems: Iterable[Problem],
+    within: Within = None,
 ) -> Coverage:
     """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
-    problems, extents = tuple(problems), _extents(store)
+    problems, extents = tuple(problems), _extents(store, spans, within)
     if "traces" in extents and _errors_speak(spans):
         extents["error_texts"] = extents["traces"]
     kinds: Counter[str] = Counter()
@@ -43,7 +45,7 @@ def to_coverage(
         kinds[problem.kind] += problem.count
     kinds["missing_parent"] += int(spans["orphan"].sum()) if len(spans) else 0
     return Coverage(
-        records={name: int(store.query(f"SELECT count() AS n FROM {table}")["n"][0]) for name, table in TABLES.items()},
+        records=_records(store, within),
         signals=_signals(requests, series),
         watched=frozenset(extents),
         extents=extents,
@@ -72,21 +74,36 @@ def _signals(requests: pd.DataFrame, series: pd.DataFrame) -> dict[str, Mapping[
     return found
 
 
-def _extents(store: Store) -> dict[str, Window]:
+def _records(store: Store, within: Within) -> dict[str, int]:
+    union = " UNION ALL ".join(
+        f"SELECT '{name}' AS name, count() AS n FROM {table} WHERE {during(_time(table), within)}"
+        for name, table in TABLES.items()
+    )
+    counts = store.query(union)
+    return {name: int(counts.loc[counts["name"] == name, "n"].iloc[0]) for name in TABLES}
+
+
+def _time(table: str) -> str:
+    return "TimeUnix" if "metrics" in table else "Timestamp"
+
+
+def _extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Window]:
     """From the first record to the last of each kind of source that was there at all."""
     log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi')"
     sources = {
         "traces": ("otel_traces", "Timestamp", "1"),
         "engine_log": (log, "Timestamp", engines),
         "application_log": (log, "Timestamp", f"NOT {engines}"),
-        "instance_ids": ("otel_traces", "Timestamp", "ResourceAttributes['service.instance.id'] != ''"),
         "process_metrics": ("otel_metrics_gauge", "TimeUnix", "MetricName = 'process_start_time_seconds'"),
         "engine_metrics": ("otel_metrics_gauge", "TimeUnix", "match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')"),
     }
     union = " UNION ALL ".join(
         f"""SELECT '{name}' AS source, toUnixTimestamp64Nano(min({time})) AS low,
-                   toUnixTimestamp64Nano(max({time})) AS high, count() AS n FROM {table} WHERE {which}"""
+                   toUnixTimestamp64Nano(max({time})) AS high, count() AS n FROM {table}
+            WHERE {during(time, within)} AND {which}"""
         for name, (table, time, which) in sources.items()
     )
     rows = store.query(union)
-    return {row.source: Window(int(row.low), int(row.high) + 1) for row in rows.itertuples() if row.n > 0}
+    found = {row.source: Window(int(row.low), int(row.high) + 1) for row in rows.itertuples() if row.n > 0}
+    named = spans.loc[spans["instance"] != "", "start"] if len(spans) else spans
+    return found | ({"instance_ids": Window(int(named.min()), int(named.max()) + 1)} if len(named) else {})

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from correlator.join.within import Within, during
 from correlator.model.evidence import Event, Fact
 from correlator.model.names import Events
 from correlator.store import Store
@@ -28,11 +29,15 @@ CONTEXT_OVERFLOW = re.compile(
 )
 
 
-def read_occurrences(store: Store, spans: pd.DataFrame) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
+def read_occurrences(
+    store: Store, spans: pd.DataFrame, within: Within = None
+) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
     """Events and facts in order of time."""
-    logs = _recognised(store)
-    events = [*_log_events(logs), *_restarts(store), *_new_instances(store, spans), *_span_events(spans)]
-    facts = [*_log_facts(logs), *_cache_config(store), *_resource_facts(spans)]
+    stamped, measured = during("Timestamp", within), during("TimeUnix", within)
+    logs = _recognised(store, stamped)
+    events = [*_log_events(logs), *_restarts(store, measured), *_new_instances(store, spans, stamped)]
+    events += _span_events(spans)
+    facts = [*_log_facts(logs), *_cache_config(store, measured), *_resource_facts(spans)]
     events += _deploys(facts)
     return tuple(sorted(events, key=_time)), tuple(sorted(facts, key=_time))
 
@@ -41,13 +46,13 @@ def _time(item: Event | Fact) -> tuple[int, str]:
     return item.unix_nano, item.name
 
 
-def _recognised(store: Store) -> pd.DataFrame:
+def _recognised(store: Store, inside: str) -> pd.DataFrame:
     return store.query(
-        """SELECT toUnixTimestamp64Nano(Timestamp) AS time, EventName AS event, TraceId AS trace_id,
+        f"""SELECT toUnixTimestamp64Nano(Timestamp) AS time, EventName AS event, TraceId AS trace_id,
                   concat(ServiceName, ' ', ResourceAttributes['service.instance.id']) AS resource,
                   mapKeys(LogAttributes) AS keys, mapValues(LogAttributes) AS texts
-           FROM otel_logs WHERE startsWith(EventName, {prefix:String})
-           ORDER BY time, event LIMIT {limit:UInt32}""",
+           FROM otel_logs WHERE startsWith(EventName, {{prefix:String}}) AND {inside}
+           ORDER BY time, event LIMIT {{limit:UInt32}}""",
         prefix=PREFIX,
         limit=LIMIT,
     )
@@ -68,12 +73,12 @@ def _log_facts(logs: pd.DataFrame) -> Iterable[Fact]:
                 yield Fact(key, str(value), int(row.time), "engine")
 
 
-def _restarts(store: Store) -> Iterable[Event]:
+def _restarts(store: Store, inside: str) -> Iterable[Event]:
     """A process start time that changed: the process behind the metrics is a new one, its counters began anew."""
     table = store.query(
-        """SELECT cityHash64(ResourceAttributes['service.instance.id'], ServiceName) AS series, Value AS began,
+        f"""SELECT cityHash64(ResourceAttributes['service.instance.id'], ServiceName) AS series, Value AS began,
                   any(ServiceName) AS service, min(toUnixTimestamp64Nano(TimeUnix)) AS seen
-           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds'
+           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds' AND {inside}
            GROUP BY series, began ORDER BY series, seen"""
     )
     for _, group in table.groupby("series"):
@@ -82,12 +87,12 @@ def _restarts(store: Store) -> Iterable[Event]:
             yield Event(Events.COUNTER_RESET, int(row.seen), row.service)
 
 
-def _new_instances(store: Store, spans: pd.DataFrame) -> Iterable[Event]:
+def _new_instances(store: Store, spans: pd.DataFrame, inside: str) -> Iterable[Event]:
     """A further instance of a service that was already there: a restart, a scale-up or a deploy of it."""
     by_logs = store.query(
-        """SELECT toString(ServiceName) AS service, ResourceAttributes['service.instance.id'] AS instance,
+        f"""SELECT toString(ServiceName) AS service, ResourceAttributes['service.instance.id'] AS instance,
                   min(toUnixTimestamp64Nano(Timestamp)) AS start
-           FROM otel_logs GROUP BY service, instance"""
+           FROM otel_logs WHERE {inside} GROUP BY service, instance"""
     )
     seen = pd.concat([spans[["service", "instance", "start"]], by_logs])
     seen = seen[(seen["instance"] != "") & (seen["service"] != "")]
@@ -115,12 +120,12 @@ def _span_events(spans: pd.DataFrame) -> Iterable[Event]:
         yield Event(Events.CONTEXT_OVERFLOW, int(row.start), row.service, row.trace_id)
 
 
-def _cache_config(store: Store) -> Iterable[Fact]:
+def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
     keys = list(CACHE_CONFIG)
     table = store.query(
         f"""SELECT min(toUnixTimestamp64Nano(TimeUnix)) AS time,
                    {", ".join(f"Attributes['{key}'] AS {key}" for key in keys)}
-            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info'
+            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info' AND {inside}
             GROUP BY {", ".join(keys)} ORDER BY time"""
     )
     for row in table.itertuples():

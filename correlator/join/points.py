@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from correlator.join.aliases import MetricAlias, folded, metrics, spelled
+from correlator.join.within import Within, during
 from correlator.store import Store
 
 KINDS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -19,12 +20,13 @@ DELTA = 1
 """The aggregation temporality of points that are increments already."""
 
 
-def read_points(store: Store) -> pd.DataFrame:
+def read_points(store: Store, within: Within = None) -> pd.DataFrame:
     """Columns: signal, rank, across, series, start, seconds, value, weight. One row a point of an aliased series.
 
     `value` is a level, a rate per second, or a mean per request; `weight` the number of requests in a mean.
     """
-    raw = _read(store, _present(store))
+    inside = during("TimeUnix", within)
+    raw = _read(store, _present(store, inside), inside)
     if raw.empty:
         return pd.DataFrame(columns=COLUMNS)
     key = raw[["name", "shape", "series"]]
@@ -34,16 +36,16 @@ def read_points(store: Store) -> pd.DataFrame:
     return points.loc[np.isfinite(points["value"]), COLUMNS].reset_index(drop=True)
 
 
-def _present(store: Store) -> list[str]:
+def _present(store: Store, inside: str) -> list[str]:
     """Metric names of the store that some alias means, as spelled there."""
     union = " UNION DISTINCT ".join(
-        f"SELECT DISTINCT toString(MetricName) AS name FROM otel_metrics_{k}" for k in KINDS
+        f"SELECT DISTINCT toString(MetricName) AS name FROM otel_metrics_{k} WHERE {inside}" for k in KINDS
     )
     names = store.query(f"SELECT name FROM ({union}) ORDER BY name")
     return [name for name in names["name"] if folded(name) in spelled()]
 
 
-def _read(store: Store, names: list[str]) -> pd.DataFrame:
+def _read(store: Store, names: list[str], inside: str) -> pd.DataFrame:
     """All points of these metrics, each series in one piece and in order of time."""
     selects = [
         _selected("gauge", "Value", "'level'", temporality="0"),
@@ -52,7 +54,7 @@ def _read(store: Store, names: list[str]) -> pd.DataFrame:
         _selected("exponential_histogram", "Sum", "'distribution'", count="Count"),
         _selected("summary", "Sum", "'distribution'", temporality="2", count="Count"),
     ]
-    union = " UNION ALL ".join(selects)
+    union = " UNION ALL ".join(f"{select} AND {inside}" for select in selects)
     return store.query(f"SELECT * FROM ({union}) ORDER BY name, shape, series, time", names=names)
 
 

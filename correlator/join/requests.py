@@ -25,19 +25,34 @@ def prepared(spans: Spans) -> pd.DataFrame:
 
 
 def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
-    """Rows of traces that are requests: served by somebody, or calling a model."""
-    kept = table[table["root"] >= 0]
+    """Rows of traces that are requests: served by somebody, or calling a model.
+
+    Inside, a trace is a number: grouping by ids of 32 characters would be most of the work.
+    """
+    numbers, ids = pd.factorize(table["trace_id"])
+    rows = _rows(table.assign(trace_id=numbers), spans.share)
+    rows = rows.set_index(np.asarray(ids, dtype=object)[rows.index])
+    rows["trace_id"] = rows.index
+    return rows.join(_scope(spans.scope)).sort_values("start", ignore_index=True)
+
+
+def _rows(table: pd.DataFrame, share: float) -> pd.DataFrame:
+    kept = _where(table, table["root"] >= 0)
     roots = kept.loc[kept["root"].unique()] if len(kept) else kept
     speaks = kept["own_role"].isin([r.SERVER, r.CLIENT]).groupby(kept["trace_id"]).any()
     is_request = roots["kind"].isin(["Server", "Consumer"]) | roots["trace_id"].map(speaks).fillna(False).astype(bool)
     roots = roots[is_request].set_index("trace_id", drop=False)
-    kept = kept[kept["trace_id"].isin(roots.index)]
+    kept = _where(kept, kept["trace_id"].isin(roots.index))
     rows = roots[["trace_id", "start", "host"]].assign(**{n.LATENCY.name: roots["duration"] / 1e9})
     rows["end"] = roots["start"] + roots["duration"]
     rows["service"] = roots["service"]
     rows = rows.join(_outcome(roots, kept)).join(_model_calls(kept)).join(_retrieval(kept))
-    rows = rows.join(_torn(kept)).join(_ledger(kept, roots)).join(_flight(kept, rows, spans.share))
-    return _derived(rows).join(_scope(spans.scope)).sort_values("start").reset_index(drop=True)
+    rows = rows.join(_torn(kept)).join(_ledger(kept, roots)).join(_flight(kept, rows, share))
+    return _derived(rows)
+
+
+def _where(table: pd.DataFrame, condition: pd.Series) -> pd.DataFrame:
+    return table if condition.all() else table[condition]
 
 
 def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
@@ -65,9 +80,11 @@ def _torn(kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
-    calls = kept[(kept["own_role"] == r.CLIENT) & ~kept["retried"]]
-    serves = kept[(kept["own_role"] == r.SERVER) & ~kept["retried"]]
     sums = [n.INPUT_TOKENS.name, n.OUTPUT_TOKENS.name, n.CACHED_INPUT_TOKENS.name]
+    said = [n.MAX_TOKENS.name, n.TIME_TO_FIRST_TOKEN.name, "finish_reason", "model"]
+    needed = kept[["trace_id", "parent", "start", "duration", *sums, *said]]
+    calls = needed[(kept["own_role"] == r.CLIENT) & ~kept["retried"]]
+    serves = needed[(kept["own_role"] == r.SERVER) & ~kept["retried"]]
     client = calls.groupby("trace_id")[[*sums, n.MAX_TOKENS.name]].sum(min_count=1)
     server = serves.groupby("trace_id")[[*sums, n.MAX_TOKENS.name]].sum(min_count=1)
     out = client.combine_first(server)

@@ -60,10 +60,9 @@ def refined(evidence: Evidence, windows: Windows, signal: Signal) -> Windows:
 
 
 def _standing_out(values: np.ndarray, to_the_end: bool) -> tuple[int, int] | None:
-    score, i, j = _scan(values, to_the_end)
-    rng = np.random.default_rng(len(values))
-    shuffled = [_scan(rng.permutation(values), to_the_end)[0] for _ in range(SHUFFLES)]
-    return (i, j) if np.sum(np.asarray(shuffled) >= score) + 1 <= 0.05 * (SHUFFLES + 1) else None
+    shuffled = np.random.default_rng(len(values)).permuted(np.tile(values, (SHUFFLES, 1)), axis=1)
+    scores, i, j = _scan(np.vstack([values, shuffled]), to_the_end)
+    return (int(i), int(j)) if np.sum(scores[1:] >= scores[0]) + 1 <= 0.05 * (SHUFFLES + 1) else None
 
 
 def _windows(cells: pd.DataFrame, i: int, j: int) -> Windows:
@@ -93,21 +92,23 @@ def _cells(evidence: Evidence, signal: Signal, width: int, within: Window | None
     return table if len(table) >= 2 * MIN_CELLS else None
 
 
-def _scan(values: np.ndarray, to_the_end: bool = False) -> tuple[float, int, int]:
-    """Largest t-like score of a later stretch [i, j) against everything before it."""
-    count = len(values)
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    square = np.concatenate([[0.0], np.cumsum(values**2)])
+def _scan(rows: np.ndarray, to_the_end: bool = False) -> tuple[np.ndarray, int, int]:
+    """For each row the largest t-like score of a later stretch [i, j) against everything before it.
+
+    `i` and `j` are those of the first row.
+    """
+    count = rows.shape[1]
     i, j = np.meshgrid(np.arange(MIN_CELLS, count - MIN_CELLS + 1), np.arange(2 * MIN_CELLS, count + 1), indexing="ij")
     ok = (j - i >= MIN_CELLS) & ((j == count) | (not to_the_end))
-    inside, before = np.where(ok, j - i, 1), i
-    mean_in, mean_before = (total[j] - total[i]) / inside, total[i] / before
-    spread = (square[j] - square[i] - inside * mean_in**2) + (square[i] - before * mean_before**2)
-    freedom = np.maximum(inside + before - 2, 1)
-    error = np.sqrt(np.maximum(spread / freedom, 1e-12) * (1 / inside + 1 / before))
-    score = np.where(ok, (mean_in - mean_before) / error, -np.inf)
-    at = np.unravel_index(int(np.argmax(score)), score.shape)
-    return float(score[at]), int(i[at]), int(j[at])
+    i, j = i[ok], j[ok]
+    total, square = (np.pad(np.cumsum(power, axis=1), ((0, 0), (1, 0))) for power in (rows, rows**2))
+    inside, before = j - i, i
+    mean_in, mean_before = (total[:, j] - total[:, i]) / inside, total[:, i] / before
+    spread = (square[:, j] - square[:, i] - inside * mean_in**2) + (square[:, i] - before * mean_before**2)
+    error = np.sqrt(np.maximum(spread / np.maximum(inside + before - 2, 1), 1e-12) * (1 / inside + 1 / before))
+    score = (mean_in - mean_before) / error
+    at = int(np.argmax(score[0]))
+    return score.max(axis=1), int(i[at]), int(j[at])
 
 
 def _separation(values: np.ndarray, cut: int) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from correlator.join.aliases import span_attributes
+from correlator.join.within import Within, during
 from correlator.store import Store
 
 TRACES = 2_000
@@ -40,17 +41,29 @@ class Spans:
     share: float
 
 
-def read_spans(store: Store, limit: int = TRACES) -> Spans:
+def read_spans(store: Store, limit: int = TRACES, within: Within = None) -> Spans:
     """Spans with canonical attributes as columns, duplicates of (trace, span) dropped."""
-    traces = int(store.query("SELECT uniq(TraceId) AS n FROM otel_traces WHERE TraceId != ''")["n"][0])
-    modulus = max(1, -(-traces // limit))
-    store.query(_CHOOSE, modulus=modulus)
+    inside = during("Timestamp", within)
+    table, modulus = _sampled(store, limit, inside)
+    store.query(_CHOOSE.format(table=table, inside=inside), modulus=modulus)
     table = store.query(_STATEMENT).drop_duplicates(["trace_id", "span_id"], ignore_index=True)
     scope = store.query(_SCOPE, keys=SCOPE_KEYS, values=SCOPE_VALUES)
     store.query("DROP TABLE chosen")
     for signal in span_attributes():
         table[signal] = pd.to_numeric(table[signal], errors="coerce")
     return Spans(table, scope, 1.0 / modulus)
+
+
+def _sampled(store: Store, limit: int, inside: str) -> tuple[str, int]:
+    """The table to choose from and the modulus of the hash: of many traces the sixteenth part holds enough."""
+    sixteenth = _traces(store, "otel_traces_sixteenth", inside)
+    if sixteenth >= limit:
+        return "otel_traces_sixteenth", 16 * -(-sixteenth // limit)
+    return "otel_traces", max(1, -(-_traces(store, "otel_traces", inside) // limit))
+
+
+def _traces(store: Store, table: str, inside: str) -> int:
+    return int(store.query(f"SELECT uniq(TraceId) AS n FROM {table} WHERE TraceId != '' AND {inside}")["n"][0])
 
 
 def _first(names: tuple[str, ...], alias: str) -> str:
@@ -62,7 +75,7 @@ _CHOOSE = """
 CREATE TEMPORARY TABLE chosen AS
 SELECT TraceId, SpanId, ParentSpanId, SpanName, SpanKind, ServiceName, Timestamp, Duration, StatusCode, StatusMessage,
        ResourceAttributes, SpanAttributes, Events.Attributes AS event_attributes
-FROM otel_traces PREWHERE TraceId != '' AND cityHash64(TraceId) % {modulus:UInt32} = 0
+FROM {table} PREWHERE {inside} AND TraceId != '' AND cityHash64(TraceId) % {{modulus:UInt32}} = 0
 """
 
 _STATEMENT = f"""

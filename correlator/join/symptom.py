@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import log
 
+import numpy as np
 import pandas as pd
 
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
-from correlator.model.evidence import INCIDENT, Evidence, Interval, Kind, Symptom
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval, Kind, Symptom
 
 LATENCY_RATIO = 1.3
 """Two healthy neighbouring windows of 70 s on a shared machine differed by up to 23 % in mean latency."""
@@ -83,10 +84,10 @@ def source(evidence: Evidence, signal: n.Signal) -> tuple[pd.DataFrame | None, s
     """The finest frame that has the signal in both windows, and its weight column if it has one."""
     requests, series = evidence.compared
     if signal.name in requests:
-        return _worth(evidence.requests, signal), None
+        return _worth(evidence.numbers[0], signal), None
     if signal.name in series:
         weight = f"n.{signal.name}"
-        return evidence.series, weight if weight in series else None
+        return evidence.numbers[1], weight if weight in series else None
     return None, None
 
 
@@ -94,8 +95,8 @@ def _worth(requests: pd.DataFrame, signal: n.Signal) -> pd.DataFrame:
     """Latency is that of requests that were answered: failing fast is not being fast."""
     if signal is not n.LATENCY or n.ERROR.name not in requests:
         return requests
-    answered = requests[requests[n.ERROR.name] == 0]
-    return answered if len(answered) >= len(requests) / 2 else requests
+    answered = requests[n.ERROR.name].to_numpy(dtype=float) == 0
+    return requests[answered] if len(requests) / 2 <= answered.sum() < len(requests) else requests
 
 
 def _severity(candidate: Candidate, interval: Interval) -> float:
@@ -129,7 +130,7 @@ def _symptom(
     evidence: Evidence, candidate: Candidate, frame: pd.DataFrame, weight: str | None, change: Interval
 ) -> Symptom:
     assert evidence.windows is not None
-    values = [_value(frame[frame["period"] == p], candidate, weight) for p in ("baseline", "incident")]
+    values = [_value(frame, frame["period"] == period, candidate, weight) for period in (BASELINE, INCIDENT)]
     down = candidate.kind is Kind.ERRORS and values[1] >= DOWN_SHARE
     return Symptom(
         kind=Kind.AVAILABILITY if down else candidate.kind,
@@ -143,13 +144,13 @@ def _symptom(
     )
 
 
-def _value(rows: pd.DataFrame, candidate: Candidate, weight: str | None) -> float:
-    rows = rows[rows[candidate.signal.name].notna()]
-    column = rows[candidate.signal.name].astype(float)
+def _value(frame: pd.DataFrame, rows: pd.Series, candidate: Candidate, weight: str | None) -> float:
+    column = frame[candidate.signal.name].to_numpy(dtype=float)
+    known = rows.to_numpy() & ~np.isnan(column)
     if candidate.statistic == "p95":
-        return float(column.quantile(0.95))
-    mass = rows[weight] if weight else pd.Series(1.0, index=rows.index)
-    return float((column * mass).sum() / mass.sum())
+        return float(np.quantile(column[known], 0.95))
+    mass = frame[weight].to_numpy(dtype=float)[known] if weight else np.ones(known.sum())
+    return float(np.nansum(column[known] * mass) / np.nansum(mass))
 
 
 def _where(requests: pd.DataFrame) -> str:

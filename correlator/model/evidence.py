@@ -18,6 +18,8 @@ import pandas as pd
 from correlator.model.names import Signal
 
 BASELINE, INCIDENT = "baseline", "incident"
+KEYS = frozenset({"start", "end", "trace_id", "period", "block"})
+"""Columns that say which row it is, not what was measured."""
 BLOCK_NS = 10_000_000_000
 """A block is 10 s of one host (DESIGN 1): requests in it shared their circumstances."""
 
@@ -134,8 +136,9 @@ class Evidence:
 
     @cached_property
     def compared(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Columns of `requests` and of `series` that have values in both windows."""
-        return _compared(self.requests), _compared(self.series)
+        """Signals of `requests` and of `series` that have values in both windows."""
+        requests, series = self.numbers
+        return _compared(requests), _compared(series)
 
     @cached_property
     def numbers(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -160,17 +163,19 @@ class Evidence:
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    keys = [c for c in ("start", "end", "trace_id", "period", "block") if c in frame]
-    numeric = frame.select_dtypes("number").drop(columns=keys, errors="ignore")
-    return pd.concat([numeric.astype(float), frame[keys]], axis=1)
+    measured = {c: kind for c, kind in frame.dtypes.items() if c not in KEYS}
+    texts = [c for c, kind in measured.items() if not pd.api.types.is_numeric_dtype(kind)]
+    whole = {c: float for c, kind in measured.items() if c not in texts and kind != np.float64}
+    return frame.drop(columns=texts).astype(whole) if texts or whole else frame
 
 
-def _compared(frame: pd.DataFrame) -> frozenset[str]:
-    if frame.empty or "period" not in frame:
+def _compared(numbers: pd.DataFrame) -> frozenset[str]:
+    if numbers.empty or "period" not in numbers:
         return frozenset()
-    known = frame.notna().to_numpy()
-    sides = [known[(frame["period"] == period).to_numpy()].any(axis=0) for period in (BASELINE, INCIDENT)]
-    return frozenset(frame.columns[sides[0] & sides[1]])
+    measured = [c for c in numbers.columns if c not in KEYS]
+    known = ~np.isnan(numbers[measured].to_numpy(dtype=float))
+    sides = [known[(numbers["period"] == period).to_numpy()].any(axis=0) for period in (BASELINE, INCIDENT)]
+    return frozenset(c for c, both in zip(measured, sides[0] & sides[1], strict=True) if both)
 
 
 def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
@@ -205,8 +210,18 @@ def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
     code = np.zeros(len(frame), dtype=np.int8)
     for i, window in enumerate((windows.baseline, windows.incident), 1):
         code[(start >= window.start) & (start < window.end)] = i
-    block = frame["host"].astype(str) + "@" + (frame["start"] // BLOCK_NS).astype(str)
     return frame.assign(
         period=pd.Categorical.from_codes(code, categories=["", BASELINE, INCIDENT]),
-        block=pd.Categorical(block),
+        block=_blocks(frame["host"], start),
     )
+
+
+def _blocks(host: pd.Series, start: np.ndarray) -> pd.Categorical:
+    """Each row's block, by name in order; names are made once a block."""
+    hosts, known = pd.factorize(host.astype(str), sort=True)
+    pairs, rows = np.unique(np.stack([hosts, start // BLOCK_NS]), axis=1, return_inverse=True)
+    names = [f"{known[place]}@{bucket}" for place, bucket in pairs.T]
+    order = np.argsort(names)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    return pd.Categorical.from_codes(place[rows], categories=[names[i] for i in order])
