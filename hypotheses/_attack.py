@@ -46,7 +46,8 @@ def fooled_by_placebo(supported: Sequence[Hypothesis], evidence: Evidence, find:
 def variations(evidence: Evidence, find: FindSymptom) -> Iterator[tuple[str, Evidence]]:
     """The same evidence seen a little differently, each with its symptom found anew."""
     kind = evidence.symptom.kind if evidence.symptom else None
-    evidence = replace(evidence, requests=evidence.numbers[0].assign(host=evidence.requests["host"]))
+    requests, series = evidence.numbers
+    evidence = replace(evidence, requests=requests, series=series)
     for name, changed in _changed(evidence):
         yield name, replace(changed, symptom=find(changed, kind))
 

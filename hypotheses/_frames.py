@@ -8,7 +8,7 @@ import pandas as pd
 
 from correlator.model.evidence import INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import ERROR, LATENCY, Signal
+from correlator.model.names import LATENCY, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,10 @@ class Frame:
 def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     """A frame in which every signal is present in both windows, or the reading that says what is missing."""
     asked = [s.name for s in dict.fromkeys(signals)]
-    for frame, columns in zip(evidence.numbers, evidence.compared, strict=True):
+    frames = evidence.answered if LATENCY.name in asked else evidence.numbers
+    for frame, columns in zip(frames, evidence.compared, strict=True):
         if columns.issuperset(asked):
-            return Frame(_answered(frame) if LATENCY.name in asked else frame)
+            return Frame(frame)
     return untestable(_absent(evidence, signals))
 
 
@@ -50,17 +51,6 @@ def untestable(missing: tuple[str, ...], reason: str = "") -> Reading:
 def too_few_blocks(blocks: int = 0) -> Reading:
     """Tested on so little that no interval can be given."""
     return Reading(Outcome.UNTESTABLE, "too few blocks of 10 s in a window for an interval", blocks=blocks)
-
-
-def _answered(frame: pd.DataFrame) -> pd.DataFrame:
-    """Latency is that of answered requests: failing fast is not being fast."""
-    if ERROR.name not in frame:
-        return frame
-    failed = frame[ERROR.name].to_numpy() > 0
-    if not failed.any():
-        return frame
-    answered = frame[~failed]
-    return answered if len(answered) >= len(frame) / 2 else frame
 
 
 def _absent(evidence: Evidence, signals: tuple[Signal, ...]) -> tuple[str, ...]:

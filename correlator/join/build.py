@@ -39,5 +39,5 @@ def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES, 
     coverage = to_coverage(store, requests, series, table, spans.share, problems, within)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))
-    evidence = Evidence(requests.copy(), series.copy(), events, facts, coverage)  # copies lie in one piece
+    evidence = Evidence(requests, series, events, facts, coverage)
     return Joined(without_windows(evidence), table)

@@ -64,9 +64,9 @@ def _errors_speak(spans: pd.DataFrame) -> bool:
 
 def _signals(requests: pd.DataFrame, series: pd.DataFrame) -> dict[str, Mapping[str, object]]:
     found: dict[str, Mapping[str, object]] = {}
+    known_requests, known_series = requests.count().to_dict(), series.count().to_dict()
     for name in SIGNALS:
-        rows_requests = int(requests[name].notna().sum()) if name in requests else 0
-        rows_series = int(series[name].notna().sum()) if name in series else 0
+        rows_requests, rows_series = int(known_requests.get(name, 0)), int(known_series.get(name, 0))
         if rows_requests or rows_series:
             sources = [s for s, rows in (("requests", rows_requests), ("series", rows_series)) if rows]
             every = interval(series, name) if rows_series > 1 else None

@@ -14,6 +14,7 @@ from correlator.model.findings import Bar, Illustration, Waterfall
 CELLS = 300
 EXAMPLES = 3
 SPANS = 60
+COLUMNS = ("trace_id", "name", "service", "role", "depth", "start", "duration", "failed")
 PARTS = {
     r.SERVER: "decode",
     r.CLIENT: "network",
@@ -48,14 +49,16 @@ def _timeline(evidence: Evidence, signal: n.Signal) -> tuple[tuple[int, float], 
 
 
 def _waterfalls(evidence: Evidence, spans: pd.DataFrame, trace_ids: Sequence[str]) -> list[Waterfall]:
-    requests = evidence.requests
+    requests = evidence.numbers[0]
     if requests.empty or "period" not in requests:
         return []
     chosen = [(BASELINE, t) for t in _typical(requests[requests["period"] == BASELINE])]
     incident = requests[requests["period"] == INCIDENT]
-    known = [t for t in dict.fromkeys(trace_ids) if t in set(incident["trace_id"])]
+    hit = set(incident["trace_id"])
+    known = [t for t in dict.fromkeys(trace_ids) if t in hit]
     chosen += [(INCIDENT, t) for t in (known or _typical(incident))[:EXAMPLES]]
-    return [_waterfall(spans[spans["trace_id"] == trace_id], trace_id, period) for period, trace_id in chosen]
+    drawn = spans.loc[spans["trace_id"].isin([t for _, t in chosen]), [*COLUMNS]]
+    return [_waterfall(drawn[drawn["trace_id"] == trace_id], trace_id, period) for period, trace_id in chosen]
 
 
 def _typical(rows: pd.DataFrame) -> list[str]:

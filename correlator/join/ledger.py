@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence
@@ -28,7 +29,8 @@ def _lines(frame: pd.DataFrame, parts: list[Signal]) -> list[LedgerLine]:
 
 
 def _mean(frame: pd.DataFrame, part: Signal, period: str) -> float:
-    rows = frame[(frame["period"] == period) & frame[part.name].notna()]
-    weight = f"n.{part.name}"
-    mass = rows[weight].fillna(0) if weight in frame else pd.Series(1.0, index=rows.index)
-    return float((rows[part.name] * mass).sum() / mass.sum()) if mass.sum() else 0.0
+    value, weight = frame[part.name].to_numpy(dtype=float), f"n.{part.name}"
+    mass = np.nan_to_num(frame[weight].to_numpy(dtype=float)) if weight in frame else np.ones(len(value))
+    known = (frame["period"] == period).to_numpy() & ~np.isnan(value)
+    total = mass[known].sum()
+    return float((value[known] * mass[known]).sum() / total) if total else 0.0

@@ -29,11 +29,16 @@ def read_points(store: Store, within: Within = None) -> pd.DataFrame:
     raw = _read(store, _present(store, inside), inside)
     if raw.empty:
         return pd.DataFrame(columns=COLUMNS)
-    key = raw[["name", "shape", "series"]]
-    raw["id"] = (key != key.shift()).any(axis=1).cumsum()
+    raw["id"] = np.cumsum(_begins(raw, "name") | _begins(raw, "shape") | _begins(raw, "series"))
     points = _measured(raw).merge(_meanings(raw.drop_duplicates("id")), on="id")
     points["value"] *= points["scale"]
     return points.loc[np.isfinite(points["value"]), COLUMNS].reset_index(drop=True)
+
+
+def _begins(raw: pd.DataFrame, column: str) -> np.ndarray:
+    """Where the value is another than in the row before."""
+    values = raw[column].to_numpy()
+    return np.concatenate([[True], values[1:] != values[:-1]])
 
 
 def _present(store: Store, inside: str) -> list[str]:
@@ -61,7 +66,7 @@ def _read(store: Store, names: list[str], inside: str) -> pd.DataFrame:
 def _selected(kind: str, value: str, shape: str, temporality: str = "AggregationTemporality", count: str = "0") -> str:
     labels = ", ".join(f"{_label(key)} AS `{key}`" for key in _keys())
     return f"""SELECT toString(MetricName) AS name, {shape} AS shape,
-        toString(cityHash64(ResourceAttributes, Attributes)) AS series,
+        cityHash64(ResourceAttributes, Attributes) AS series,
         toUnixTimestamp64Nano(TimeUnix) AS time, toUnixTimestamp64Nano(StartTimeUnix) AS began, {labels},
         {value} AS value, toFloat64({count}) AS count, toInt32({temporality}) AS temporality
         FROM otel_metrics_{kind} WHERE MetricName IN {{names:Array(String)}} AND bitAnd(Flags, 1) = 0"""

@@ -72,7 +72,7 @@ def _first(names: tuple[str, ...], alias: str) -> str:
 
 
 _CHOOSE = """
-CREATE TEMPORARY TABLE chosen AS
+CREATE OR REPLACE TEMPORARY TABLE chosen AS
 SELECT TraceId, SpanId, ParentSpanId, SpanName, SpanKind, ServiceName, Timestamp, Duration, StatusCode, StatusMessage,
        ResourceAttributes, SpanAttributes, Events.Attributes AS event_attributes
 FROM {table} PREWHERE {inside} AND TraceId != '' AND cityHash64(TraceId) % {{modulus:UInt32}} = 0

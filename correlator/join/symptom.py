@@ -84,19 +84,11 @@ def source(evidence: Evidence, signal: n.Signal) -> tuple[pd.DataFrame | None, s
     """The finest frame that has the signal in both windows, and its weight column if it has one."""
     requests, series = evidence.compared
     if signal.name in requests:
-        return _worth(evidence.numbers[0], signal), None
+        return (evidence.answered if signal is n.LATENCY else evidence.numbers)[0], None
     if signal.name in series:
         weight = f"n.{signal.name}"
         return evidence.numbers[1], weight if weight in series else None
     return None, None
-
-
-def _worth(requests: pd.DataFrame, signal: n.Signal) -> pd.DataFrame:
-    """Latency is that of requests that were answered: failing fast is not being fast."""
-    if signal is not n.LATENCY or n.ERROR.name not in requests:
-        return requests
-    answered = requests[n.ERROR.name].to_numpy(dtype=float) == 0
-    return requests[answered] if len(requests) / 2 <= answered.sum() < len(requests) else requests
 
 
 def _severity(candidate: Candidate, interval: Interval) -> float:

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from correlator.model.names import Signal
+from correlator.model.names import ERROR, Signal
 
 BASELINE, INCIDENT = "baseline", "incident"
-KEYS = frozenset({"start", "end", "trace_id", "period", "block"})
+KEYS = frozenset({"start", "end", "trace_id", "host", "period", "block"})
 """Columns that say which row it is, not what was measured."""
 BLOCK_NS = 10_000_000_000
 """A block is 10 s of one host (DESIGN 1): requests in it shared their circumstances."""
@@ -145,6 +145,13 @@ class Evidence:
         """`requests` and `series` without texts and attributes: what most predictions look at, cheap to select."""
         return _numbers(self.requests), _numbers(self.series)
 
+    @cached_property
+    def answered(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """`numbers` without failed requests, unless most failed: latency is that of answers, failing fast is not
+        being fast."""
+        requests, series = self.numbers
+        return _answered(requests), _answered(series)
+
     def without(self, signals: frozenset[str]) -> Evidence:
         """The same evidence as if these signals had never been measured."""
         drop = list(signals)
@@ -163,10 +170,21 @@ class Evidence:
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    measured = {c: kind for c, kind in frame.dtypes.items() if c not in KEYS}
-    texts = [c for c, kind in measured.items() if not pd.api.types.is_numeric_dtype(kind)]
-    whole = {c: float for c, kind in measured.items() if c not in texts and kind != np.float64}
-    return frame.drop(columns=texts).astype(whole) if texts or whole else frame
+    """What was measured, in one piece, and the keys; a frame that holds nothing else is returned as it is."""
+    kinds = {c: kind for c, kind in frame.dtypes.items() if c not in KEYS}
+    if all(kind == np.float64 for kind in kinds.values()):
+        return frame
+    measured = [c for c, kind in kinds.items() if pd.api.types.is_numeric_dtype(kind)]
+    numbers = pd.DataFrame(frame[measured].to_numpy(dtype=float), columns=measured, index=frame.index)
+    keys = {c: frame[c].astype(object) if frame[c].dtype == "str" else frame[c] for c in frame.columns if c in KEYS}
+    return numbers.assign(**keys)
+
+
+def _answered(numbers: pd.DataFrame) -> pd.DataFrame:
+    if ERROR.name not in numbers:
+        return numbers
+    kept = ~(numbers[ERROR.name].to_numpy() > 0)
+    return numbers[kept] if len(numbers) / 2 <= kept.sum() < len(numbers) else numbers
 
 
 def _compared(numbers: pd.DataFrame) -> frozenset[str]:
@@ -219,8 +237,8 @@ def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
 def _blocks(host: pd.Series, start: np.ndarray) -> pd.Categorical:
     """Each row's block, by name in order; names are made once a block."""
     hosts, known = pd.factorize(host.astype(str), sort=True)
-    pairs, rows = np.unique(np.stack([hosts, start // BLOCK_NS]), axis=1, return_inverse=True)
-    names = [f"{known[place]}@{bucket}" for place, bucket in pairs.T]
+    pairs, rows = np.unique(start // BLOCK_NS * max(len(known), 1) + hosts, return_inverse=True)
+    names = [f"{known[pair % len(known)]}@{pair // len(known)}" for pair in pairs.tolist()]
     order = np.argsort(names)
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))

@@ -1,0 +1,26 @@
+"""Files that survive a crash of the machine: what is in them, and that they have their name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def sync_folder(folder: Path) -> None:
+    """Make creating, renaming and removing in `folder` durable. OSError when the disk refuses."""
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Put `content` in place of what `path` holds: a crash leaves the one or the other. OSError."""
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    sync_folder(path.parent)
