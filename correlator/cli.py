@@ -5,10 +5,12 @@ Exit codes: 0 it ran, 2 bad input or usage. With `--json` standard output holds 
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,10 +19,12 @@ import typer
 from rich.console import Console
 
 from correlator.model.errors import TollensError
-from correlator.times import nanoseconds, window
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339 or Unix seconds, slash between.")]
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Report = Annotated[Path | None, typer.Option(help="Write a report: .html or .md.")]
 
 
 def main() -> None:
@@ -40,11 +44,25 @@ def fail(message: str) -> NoReturn:
     raise SystemExit(2)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"tollens {version('tollens')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass
+
+
 @app.command()
-def demo() -> None:
+def demo(json_: Json = False, report: Report = None) -> None:
     """Diagnose a recorded incident that ships with Tollens."""
     with as_file(files("configs").joinpath("demo")) as folder:
-        _run([str(path) for path in sorted(folder.iterdir()) if path.name != "truth.json"])
+        paths = [str(path) for path in sorted(folder.iterdir()) if path.name != "truth.json"]
+        _run(paths, json_=json_, report=report)
 
 
 @app.command()
@@ -54,8 +72,8 @@ def diagnose(
     baseline_window: Windows = None,
     incident_window: Windows = None,
     symptom: Annotated[str | None, typer.Option(help="latency, errors, availability, throughput or quality.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    report: Annotated[Path | None, typer.Option(help="Write a report: .html or .md.")] = None,
+    json_: Json = False,
+    report: Report = None,
     scrape_time: Annotated[str | None, typer.Option(help="Time of a scrape whose name tells none.")] = None,
 ) -> None:
     """Say why it got slow, wrong or down, from a folder of telemetry."""
@@ -83,12 +101,16 @@ def _run(
     report: Path | None = None,
     scrape_time: str | None = None,
 ) -> None:
+    if report is not None:
+        _check(report)
+    gc.disable()  # imports and reading make no garbage in cycles, looking for it would take a tenth of the time
     from collector.files import Options
     from correlator.model.evidence import Kind
+    from correlator.times import nanoseconds, window
     from correlator.wiring import Request, diagnose
 
-    if report is not None and report.suffix not in (".html", ".md"):
-        fail(f"--report {report}: expected a file ending in .html or .md")
+    gc.freeze()
+    gc.enable()
     if symptom is not None and symptom not in list(Kind):
         fail(f"--symptom {symptom}: expected one of {', '.join(Kind)}")
     request = Request(
@@ -125,6 +147,14 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
     with Progress(console=errors, transient=True) as bar:
         task = bar.add_task("reading", total=None)
         yield lambda name: bar.update(task, description=f"reading {name}")
+
+
+def _check(report: Path) -> None:
+    """Before the work: the report has a kind that is known and a folder to lie in."""
+    if report.suffix not in (".html", ".md"):
+        fail(f"--report {report}: expected a file ending in .html or .md")
+    if not report.parent.is_dir():
+        fail(f"--report {report}: there is no folder {report.parent}")
 
 
 def _write(path: Path, result: object) -> None:

@@ -130,9 +130,13 @@ def _given(evidence: Evidence, request: Request) -> Windows | None:
         raise InputError("no requests and no measurements in the input: there is nothing to compare")
     baseline = baseline or Window(whole.start, incident.start if incident else whole.end)
     incident = incident or Window(baseline.end, whole.end)
-    for name, window in (("baseline", baseline), ("incident", incident)):
+    asked = {"baseline": request.baseline_window, "incident": request.incident_window}
+    for name, window in sorted(
+        {"baseline": baseline, "incident": incident}.items(), key=lambda pair: not asked[pair[0]]
+    ):
         if window.start >= window.end or window.end <= whole.start or window.start >= whole.end:
-            raise InputError(f"the {name} window holds no data; the input runs from {_spelled(whole)}")
+            what = f"the {name} window holds no data" if asked[name] else f"nothing is left for the {name}"
+            raise InputError(f"{what}; the input runs from {_spelled(whole)}")
     return trimmed(Windows(baseline, incident, given=True), evidence)
 
 

@@ -69,6 +69,11 @@ def _counted(unit: str) -> str:
     return clean(head.removeprefix("{") + "s" + tail if brace else unit)
 
 
+def capital(sentence: str) -> str:
+    """The same with a capital first letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def seconds(value: float) -> str:
     """Seconds in the unit that needs the fewest digits."""
     if value == 0 or value >= 0.9995:

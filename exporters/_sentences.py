@@ -14,7 +14,7 @@ from correlator.model.names import SIGNALS
 from exporters import _numbers as n
 
 if TYPE_CHECKING:
-    from correlator.model.evidence import Coverage, Symptom
+    from correlator.model.evidence import Coverage, Interval, Symptom
     from correlator.model.findings import Diagnosis, Experiment, Finding, PredictionResult
 
 _STATISTICS = {"median": "Median", "p50": "Median", "p99": "99th percentile of", "p95": "95th percentile of"}
@@ -24,6 +24,7 @@ _SHARES = {
     "empty_retrieval": "Share of retrievals without a document",
 }
 HOW_TO_READ = "Most probable first, with the share of the symptom each explains and its 90% interval."
+HOW_TO_COUNT = "In brackets: stretches of 10 s counted (blocks), and q, the share of false alarms at this line."
 _OUTCOMES = {"held": "held", "failed": "failed", "inconclusive": "undecided", "untestable": "not tested"}
 
 
@@ -52,14 +53,16 @@ def headline(diagnosis: Diagnosis) -> str:
         return _symptom(diagnosis.symptom)
     if diagnosis.windows is None or not diagnosis.coverage.signals:
         return "Nothing could be compared, so this says nothing about whether all is well."
-    return "No change beyond noise was found between the two windows."
+    return "Nothing got worse beyond noise between the two windows."
 
 
 def _symptom(symptom: Symptom) -> str:
     unit = symptom.signal.unit
     before, during = symptom.baseline_value, symptom.incident_value
-    moved = "rose" if during > before else "fell" if during < before else "stayed"
     where = f" at {n.clean(symptom.where, 120)}" if symptom.where else ""
+    if during == before:
+        return f"{_measure(symptom)}{where} stayed at {n.quantity(before, unit)}."
+    moved = "rose" if during > before else "fell"
     return (
         f"{_measure(symptom)}{where} {moved} from {n.quantity(before, unit)} to {n.quantity(during, unit)}, "
         f"{n.effect(symptom.change)}, since {n.moment(symptom.onset)}."
@@ -103,15 +106,20 @@ def title(finding: Finding) -> str:
 
 
 def why(finding: Finding) -> str:
-    """One sentence: the engine's reason, else what the first telling prediction read, else the claim."""
+    """What the verdict rests on: the engine's reason, else what the first telling prediction read, else the claim."""
     telling = (p.reading.reason for p in finding.predictions if p.reading.outcome in {"held", "inconclusive"})
     return n.clean(finding.reason or next(telling, "") or finding.claim)
 
 
 def standing(finding: Finding) -> str:
     """`supported, root cause; probability 83%; accounts for 78% (61% to 94%) of the symptom`."""
-    accounts = f"accounts for {n.share(finding.share)} of the symptom" if finding.share else ""
+    accounts = f"accounts for {_portion(finding.share)} of the symptom" if finding.share else ""
     return "; ".join(filter(None, (title(finding), f"probability {n.percent(finding.probability)}", accounts)))
+
+
+def _portion(share: Interval) -> str:
+    """More than all of it: other parts shrank meanwhile, or noise."""
+    return n.share(share) if share.value < 1 else f"all ({n.percent(share.low)} to {n.percent(share.high)})"
 
 
 def asides(finding: Finding) -> list[str]:
@@ -191,12 +199,17 @@ def stability(diagnosis: Diagnosis) -> str:
     return f"The first answer stayed first in {s.top_kept} of {s.runs} re-runs{onset}.{changed}"
 
 
+def unusable(coverage: Coverage) -> str:
+    """What of the input could not be used, in one sentence; empty when all was."""
+    lost = ", ".join(f"{count:,} {n.plain_name(kind)}" for kind, count in coverage.problems.items() if count)
+    return f"Not usable in the input: {lost}." if lost else ""
+
+
 def coverage_notes(coverage: Coverage) -> list[str]:
     """What was lost or odd in the input, one sentence each; empty when nothing was."""
-    lost = ", ".join(f"{count:,} {n.plain_name(kind)}" for kind, count in coverage.problems.items() if count)
     sampled = coverage.sampled_traces
     notes = [
-        f"Not usable in the input: {lost}." if lost else "",
+        unusable(coverage),
         f"{n.percent(coverage.orphan_share)} of spans lack their parent." if coverage.orphan_share else "",
         f"{sampled:,} traces, chosen by trace id, stand for all." if sampled else "",
         f"Clocks differ by {n.quantity(coverage.clock_skew_s, 's')}." if coverage.clock_skew_s else "",

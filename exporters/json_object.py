@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from exporters._numbers import rfc3339
 
 if TYPE_CHECKING:
-    from correlator.model.evidence import Coverage, Interval, Symptom, Window
+    from correlator.model.evidence import Interval, Symptom, Window
     from correlator.model.findings import Diagnosis, Experiment, Finding, PredictionResult, Stability
 
 
@@ -29,7 +29,7 @@ def to_object(diagnosis: Diagnosis) -> dict[str, Any]:
             "findings": [_finding(finding) for finding in diagnosis.findings],
             "none_of_these": diagnosis.none_of_these,
             "stability": _stability(diagnosis.stability),
-            "coverage": _coverage(diagnosis.coverage),
+            "coverage": _coverage(diagnosis),
             "version": diagnosis.version,
             "elapsed_s": diagnosis.elapsed_s,
         }
@@ -52,8 +52,11 @@ def _symptom(diagnosis: Diagnosis) -> dict[str, Any] | None:
 
 
 def _window(window: Window | None, value: float) -> dict[str, Any]:
-    start, end = (rfc3339(window.start), rfc3339(window.end)) if window else (None, None)
-    return {"start": start, "end": end, "value": value}
+    return (_stretch(window) if window else {"start": None, "end": None}) | {"value": value}
+
+
+def _stretch(window: Window) -> dict[str, Any]:
+    return {"start": rfc3339(window.start), "end": rfc3339(window.end)}
 
 
 def _ratio(symptom: Symptom) -> dict[str, Any]:
@@ -117,8 +120,12 @@ def _stability(stability: Stability) -> dict[str, Any]:
     }
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
+def _coverage(diagnosis: Diagnosis) -> dict[str, Any]:
+    coverage, windows = diagnosis.coverage, diagnosis.windows
     return {
+        "windows": {"baseline": _stretch(windows.baseline), "incident": _stretch(windows.incident)}
+        if windows
+        else None,
         "records": coverage.records,
         "signals": coverage.signals,
         "watched": sorted(coverage.watched),

@@ -30,10 +30,10 @@ def render(diagnosis: Diagnosis) -> str:
         _symptom(diagnosis),
         _ledger(diagnosis.ledger),
         _causes(found.ranked, diagnosis.none_of_these),
+        _experiment(diagnosis),
+        _trust(diagnosis),
         _section(f"Refuted ({len(found.refuted)})", found.refuted, _refutation),
         _section(f"Could not be tested ({len(found.untestable)})", found.untestable, _untestable),
-        _trust(diagnosis),
-        _experiment(diagnosis),
         [f"<sub>tollens {escape(diagnosis.version)}, {n.seconds(diagnosis.elapsed_s)}</sub>"],
     )
     return "\n\n".join("\n".join(part) for part in map(list, parts) if part) + "\n"
@@ -86,6 +86,8 @@ def _symptom(diagnosis: Diagnosis) -> Iterator[str]:
         yield ""
     for name, when in say.windows(diagnosis):
         yield f"- {name}: {when}"
+    if lost := say.unusable(diagnosis.coverage):
+        yield f"- {escape(lost)}"
 
 
 def _ledger(ledger: tuple[LedgerLine, ...]) -> Iterator[str]:
@@ -113,7 +115,8 @@ def _causes(ranked: tuple[Finding, ...], none_of_these: float) -> Iterator[str]:
     else:
         yield "No cause is supported or still open."
     for finding in ranked[:LIMIT]:
-        yield f"- {code(finding.hypothesis)}: {escape(' '.join((say.why(finding), *say.asides(finding))))}"
+        said = (n.clean(finding.claim), f"Because {say.why(finding).rstrip('.')}.", *say.asides(finding))
+        yield f"- {code(finding.hypothesis)}: {escape(' '.join(said))}"
     yield from _rest(ranked)
     yield f"- None of these: {n.percent(none_of_these)}"
 
@@ -141,7 +144,7 @@ def _rest(findings: tuple[Finding, ...]) -> Iterator[str]:
 
 def _refutation(finding: Finding) -> Iterator[str]:
     for killer in say.killers(finding):
-        yield f"expected: {escape(killer.statement)} Seen: {escape(say.killed_by(killer))}"
+        yield f"expected: {escape(killer.statement)}. Seen: {escape(say.killed_by(killer))}"
 
 
 def _untestable(finding: Finding) -> Iterator[str]:
@@ -171,4 +174,4 @@ def _experiment(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
     yield from fenced(experiment.command)
     yield ""
-    yield escape(experiment.expect)
+    yield f"Expect: {escape(experiment.expect)}"

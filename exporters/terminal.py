@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.cells import cell_len, set_cell_size
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
@@ -61,7 +60,9 @@ class _Page:
         self.console.print(self.text(words, "bold"))
 
     def line(self, words: str, style: str = "", indent: int = 2) -> None:
-        self.console.print(Padding(self.text(words, style), (0, 0, 0, indent), expand=False), width=self.width)
+        for line in self.text(words, style).wrap(self.console, self.width - indent):
+            line.rstrip()
+            self.console.print(Text(" " * indent) + line, no_wrap=True)
 
     def columns(self, cells: Iterable[tuple[str, int]], style: str = "") -> None:
         """Cells of fixed width, to the right where the width is negative; cut where the console ends."""
@@ -84,6 +85,8 @@ def _symptom(page: _Page, diagnosis: Diagnosis) -> None:
         page.line(say.rests_on(diagnosis.coverage))
     for name, when in say.windows(diagnosis):
         page.line(f"{name}: {when}.", "dim")
+    if lost := say.unusable(diagnosis.coverage):
+        page.line(f"{lost} More under: How far to trust this.", "yellow")
 
 
 def _ledger(page: _Page, ledger: tuple[LedgerLine, ...]) -> None:
@@ -99,6 +102,7 @@ def _ledger(page: _Page, ledger: tuple[LedgerLine, ...]) -> None:
         page.columns(zip((*_ledger_cells(line), _bar(page, line, scale, room)), (*widths, room), strict=True))
     kept, more, less = _marks(page)
     page.line(f"Bars: {kept} as before, {more} added, {less} gone. Share: of the whole change.", "dim")
+    page.line("Remainder: seen in the whole, in none of the parts.", "dim")
 
 
 def _ledger_cells(line: LedgerLine) -> tuple[str, ...]:
@@ -132,8 +136,9 @@ def _ranking(page: _Page, ranked: tuple[Finding, ...], none_of_these: float) -> 
 
 def _cause(page: _Page, rank: int, finding: Finding) -> None:
     page.line(f"{rank}. {n.clean(finding.hypothesis)}", _STYLES.get(str(finding.verdict), ""))
-    page.line(say.standing(finding), indent=5)
-    page.line(say.why(finding), indent=5)
+    page.line(n.clean(finding.claim), indent=5)
+    page.line(f"{n.capital(say.standing(finding))}.", indent=5)
+    page.line(f"Because {say.why(finding)}", indent=5)
     for words in say.asides(finding):
         page.line(words, "dim", indent=5)
 
@@ -148,6 +153,8 @@ def _told(
     if not findings:
         return
     page.heading(f"{heading} ({len(findings)})")
+    if tell is _refutation:
+        page.line(say.HOW_TO_COUNT, "dim")
     for finding in findings[:LIMIT]:
         page.line(n.clean(finding.hypothesis), style)
         tell(page, finding)
@@ -169,6 +176,7 @@ def _refutation(page: _Page, finding: Finding) -> None:
 
 
 def _untestable(page: _Page, finding: Finding) -> None:
+    page.line(f"Probability {n.percent(finding.probability)}", indent=4)
     for (name, meaning), *others in filter(None, [say.missing(finding)]):
         page.line(f"Missing: {name} ({meaning})" if meaning else f"Missing: {name}", indent=4)
         if others:
@@ -198,7 +206,7 @@ def _experiment(page: _Page, diagnosis: Diagnosis) -> None:
     page.heading("Next experiment")
     page.line(n.clean(experiment.why))
     _command(page, n.block(experiment.command))
-    page.line(n.clean(experiment.expect))
+    page.line(f"Expect: {n.clean(experiment.expect)}")
 
 
 def _command(page: _Page, command: str) -> None:

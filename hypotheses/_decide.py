@@ -44,7 +44,9 @@ def stayed(effect: Effect, within: float, what: str) -> Reading:
 
 
 def spelled(interval: Interval) -> str:
-    """An interval in words: `×2.1 (1.5 to 3.0)`, or with its unit."""
+    """An interval in words: `×2.1 (1.5 to 3.0)`, or with its unit; `unchanged` where nothing moved at all."""
+    if interval.low == interval.high == (1.0 if interval.unit == "ratio" else 0.0):
+        return "unchanged"
     if interval.unit == "ratio":
         return f"×{interval.value:.3g} ({interval.low:.3g} to {interval.high:.3g})"
     unit = "" if interval.unit in ("", "1") else f" {interval.unit}"

@@ -108,10 +108,12 @@ class Engine:
         if judged.verdict is not Verdict.UNTESTABLE or not judged.missing:
             return judged.hypothesis.experiment
         signal = judged.missing[0]
+        if signal not in self.how_to_measure:
+            return judged.hypothesis.experiment
         return Experiment(
             id=f"measure_{signal}",
             why=f"{judged.hypothesis.id} cannot be tested without {', '.join(judged.missing)}",
-            command=self.how_to_measure.get(signal, f"# collect {signal}, then run `tollens diagnose` again"),
+            command=self.how_to_measure[signal],
             expect="the verdict changes from untestable to supported or refuted",
             cost=1,
         )

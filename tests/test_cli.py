@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -170,7 +171,7 @@ def test_a_report_of_an_unknown_kind_is_refused(run: Run, file: Path, tmp_path: 
 
 def test_a_report_that_cannot_be_written_is_an_error(run: Run, file: Path, tmp_path: Path) -> None:
     """A folder that is not there is told by name."""
-    refused(run("diagnose", file, "--report", tmp_path / "none" / "x.md"), "--report", "x.md", "No such file")
+    refused(run("diagnose", file, "--report", tmp_path / "none" / "x.md"), "--report", "x.md", "no folder")
 
 
 def test_two_bundles_are_compared(run: Run, tmp_path: Path) -> None:
@@ -239,6 +240,16 @@ def test_nonsense_windows_are_refused(run: Run, file: Path, window: str, said: s
     refused(run("diagnose", file, "--json", "--baseline-window", window), "baseline", said)
 
 
+def test_a_window_that_leaves_nothing_to_compare_with_says_so(run: Run, file: Path) -> None:
+    """The window that was not given is not blamed for holding no data."""
+    refused(run("diagnose", file, "--incident-window", "1/2000000000"), "nothing is left for the baseline")
+
+
+def test_the_version_is_told(run: Run) -> None:
+    """`--version` prints name and version and does nothing else."""
+    assert f"tollens {version('tollens')}" == run("--version").out.strip()
+
+
 def test_a_symptom_can_be_asked_for(run: Run, file: Path) -> None:
     """The kind asked for is explained; an unknown one is refused with the known ones."""
     assert "errors" == run("diagnose", file, "--json", "--symptom", "errors").found["symptom"]["kind"]
@@ -259,6 +270,7 @@ def test_the_demo_shows_a_diagnosis(run: Run) -> None:
     ran = run("demo")
     assert 0 == ran.code
     assert "input_token_inflation" in ran.out
+    assert [] == [line for line in ran.out.splitlines() if line != line.rstrip()]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--unknown", "x"), ("x", "--baseline-window")])
