@@ -13,29 +13,12 @@ from collector.files._metrics import metrics
 from collector.files._otlp import Screen, batches
 from collector.files._page import Fault, Page, pages
 from collector.files._series import attributes
+from collector.files._services import service_of
 from collector.files._times import time_in_name
 from correlator.model.records import Batch, Problem, Signal
 
 _META = re.compile(rb"^# (?:TYPE [^\s]+ [a-z]+|HELP [^\s]+ .*|EOF)\r?$", re.MULTILINE)
 _SAMPLE = re.compile(rb"[a-zA-Z_:][\w:]*(?:\{[^\n]*\})?[ \t]+[-+]?(?:[\d.][\d.eE+-]*|Inf|NaN)(?:[ \t]+-?\d+)?\s*")
-_SERVICES = {
-    "vllm:": "vllm",
-    "ray_vllm": "vllm",
-    "sglang:": "sglang",
-    "tgi_": "tgi",
-    "trtllm_": "trtllm",
-    "llamacpp:": "llama.cpp",
-    "nv_": "triton",
-    "DCGM_FI_": "dcgm-exporter",
-    "litellm_": "litellm",
-    "dynamo_": "dynamo",
-    "envoy_": "envoy",
-    "milvus_": "milvus",
-    "qdrant_": "qdrant",
-    "node_": "node-exporter",
-    "container_": "cadvisor",
-    "kube_": "kube-state-metrics",
-}
 
 
 def accepts(source: Source) -> float:
@@ -111,9 +94,7 @@ def _scrape(page: Page, unix_nano: int | None, source: Source, screen: Screen, f
 def _resource(page: Page, source: Source) -> tuple[tuple[str, str], ...]:
     """Who was scraped: the service, where the metrics' prefix tells it, and the folder of the file."""
     folder = "-" if source.name == "-" else os.path.dirname(source.name) or "."
-    names = {sample.series.name for sample in page.samples}
-    services = (service for prefix, service in _SERVICES.items() if any(n.startswith(prefix) for n in names))
-    service = next(services, None)
+    service = service_of({sample.series.name for sample in page.samples})
     return (*((("service.name", service),) if service else ()), ("tollens.source", folder))
 
 

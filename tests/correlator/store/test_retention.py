@@ -1,0 +1,70 @@
+"""Days that are too old, or too much, go; nothing else does."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+import pytest
+
+from benchmarks.generate import genai_trace_requests
+from correlator.model.records import Batch, Signal
+from correlator.store import Store
+from correlator.store.retention import expire
+
+_COPIED_BACK = """
+INSERT INTO otel_traces SELECT * REPLACE (t.Timestamp - toIntervalDay({n:UInt8}) AS Timestamp) FROM otel_traces AS t
+WHERE toDate32(t.Timestamp) = (SELECT max(toDate32(Timestamp)) FROM otel_traces)
+"""
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.open() as store:
+        store.load(Batch(Signal.TRACES, request) for request in genai_trace_requests(30))
+        for back in (1, 2, 3):
+            store.query(_COPIED_BACK, n=back)
+        assert 4 == len(days(store))
+        yield store
+
+
+def days(store: Store) -> list[date]:
+    return list(store.query("SELECT DISTINCT toDate32(Timestamp) AS day FROM otel_traces ORDER BY day")["day"])
+
+
+def noon(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+
+
+def test_days_beyond_the_age_are_dropped(store: Store) -> None:
+    """Two days of age keep today and the two days before, in every table of spans."""
+    before = days(store)
+    held = expire(store, max_age_days=2, max_bytes=10**12, now=noon(before[-1]))
+    assert (before[0],) == held.dropped
+    assert before[1:] == days(store)
+    assert before[1] == held.oldest
+    assert before[1:] == list(
+        store.query("SELECT DISTINCT toDate32(Start) AS day FROM otel_traces_trace_id_ts ORDER BY day")["day"]
+    )
+
+
+def test_the_oldest_go_first_when_it_is_too_much(store: Store) -> None:
+    """With no room at all only the newest day stays, and the size that is still held is told."""
+    before = days(store)
+    held = expire(store, max_age_days=1000, max_bytes=1, now=noon(before[-1]))
+    assert tuple(before[:-1]) == held.dropped
+    assert before[-1:] == days(store)
+    assert held.bytes > 1
+
+
+def test_what_is_within_both_limits_stays(store: Store) -> None:
+    """Nothing is dropped, twice."""
+    before = days(store)
+    for _ in range(2):
+        assert () == expire(store, max_age_days=30, max_bytes=10**12, now=noon(before[-1])).dropped
+    assert before == days(store)
+
+
+def test_an_empty_store_has_nothing_to_drop() -> None:
+    """No days, no bytes, no error."""
+    with Store.open() as store:
+        held = expire(store, max_age_days=1, max_bytes=1)
+    assert (0, None, ()) == (held.bytes, held.oldest, held.dropped)
