@@ -7,8 +7,10 @@ aside; those with deeply nested values are found in the staging table, rewritten
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from correlator.model.records import Batch, Problem, Signal
@@ -20,22 +22,36 @@ STATEMENT_BYTES = 16_000_000
 STATEMENT_REQUESTS = 10_000
 """What is sent in one statement at most; bounds the memory of loading."""
 
-Fault = tuple[Signal, str]
-"""A request that was left out, and why."""
+MEMORY_BYTES = 800_000_000
+"""More of the engine's memory than any statement should need, but not all of it: who needs more is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that was left out, and why. `passing`: for want of memory or disk, so another time it may go in."""
+
+    payload: bytes
+    reason: str
+    passing: bool
 
 
 def load(engine: Engine, batches: Iterable[Batch]) -> tuple[Problem, ...]:
     """Insert all `batches` and tell which were left out, alike ones counted together."""
-    faults: Counter[Fault] = Counter()
-    for signal, payloads in _statements(batches):
-        faults.update(_insert(engine, signal, payloads))
+    reasons: Counter[tuple[Signal, str]] = Counter()
+    for signal, payloads in statements(batches):
+        reasons.update((signal, refusal.reason) for refusal in insert(engine, signal, payloads))
+    return problems(reasons)
+
+
+def problems(reasons: Mapping[tuple[Signal, str], int]) -> tuple[Problem, ...]:
+    """How many requests of a signal were left out for a reason, in words."""
     return tuple(
         Problem(source=signal, reason=f"not an OTLP {signal} request: {reason}", kind="rejected", count=count)
-        for (signal, reason), count in faults.items()
+        for (signal, reason), count in reasons.items()
     )
 
 
-def _statements(batches: Iterable[Batch]) -> Iterator[tuple[Signal, list[bytes]]]:
+def statements(batches: Iterable[Batch]) -> Iterator[tuple[Signal, list[bytes]]]:
     """Payloads of one signal, up to STATEMENT_BYTES and STATEMENT_REQUESTS (one may be larger)."""
     waiting: dict[Signal, list[bytes]] = {signal: [] for signal in Signal}
     sizes: Counter[Signal] = Counter()
@@ -48,31 +64,56 @@ def _statements(batches: Iterable[Batch]) -> Iterator[tuple[Signal, list[bytes]]
     yield from ((signal, payloads) for signal, payloads in waiting.items() if payloads)
 
 
-def _insert(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> list[Fault]:
+def insert(
+    engine: Engine, signal: Signal, payloads: Sequence[bytes], bounds: str = "max_partitions_per_insert_block = 0"
+) -> list[Refusal]:
+    """Insert the requests of one statement but those that cannot be decoded.
+
+    StoreError when the decoded ones do not go into the tables within `bounds`, settings of ClickHouse; some of their
+    rows may be there then.
+    """
     try:
         _stage(engine, signal, payloads)
-    except ValueError as error:
-        return _insert_sound(engine, signal, payloads, str(error))
+    except (StoreError, ValueError) as error:
+        return _insert_sound(engine, signal, payloads, error, bounds)
     for table in _targets(engine, signal):
-        engine.query(f"{schema.flatten(table)} {_SETTINGS}", {})
+        engine.query(f"{schema.flatten(table)} {_SETTINGS}, {bounds}", {})
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     return []
 
 
-def _insert_sound(engine: Engine, signal: Signal, payloads: Sequence[bytes], error: str) -> list[Fault]:
+def _insert_sound(
+    engine: Engine, signal: Signal, payloads: Sequence[bytes], error: Exception, bounds: str
+) -> list[Refusal]:
     """Insert without the requests that do not decode; where all seem to, halve until the odd one is alone."""
-    sound = [payload for payload in payloads if is_request(signal, payload)]
-    faults = [(signal, "the bytes do not decode")] * (len(payloads) - len(sound))
-    if faults:
-        return faults + (_insert(engine, signal, sound) if sound else [])
+    sound, refused = [], []
+    for payload in payloads:
+        if is_request(signal, payload):
+            sound.append(payload)
+        else:
+            refused.append(Refusal(payload, "the bytes do not decode", passing=False))
+    if refused:
+        return refused + (insert(engine, signal, sound, bounds) if sound else [])
     if len(payloads) == 1:
-        return [(signal, error)]
+        return [refusal(payloads[0], error)]
     middle = len(payloads) // 2
-    return [fault for half in (sound[:middle], sound[middle:]) for fault in _insert(engine, signal, half)]
+    halves = (sound[:middle], sound[middle:])
+    return [left_out for half in halves for left_out in insert(engine, signal, half, bounds)]
+
+
+def refusal(payload: bytes, error: Exception) -> Refusal:
+    """That `payload` by itself was answered with `error`."""
+    if not isinstance(error, StoreError):
+        return Refusal(payload, str(error), passing=False)
+    code = re.search(r"Code: (\d+)\. DB::Exception: (Query memory limit|Too many partitions)?", str(error))
+    return Refusal(payload, error.summary, passing=code is not None and int(code[1]) in _PASSING and not code[2])
 
 
 def _stage(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
-    """Decode requests into the staging table, those with nested values after rewriting them."""
+    """Decode requests into the staging table, those with nested values after rewriting them.
+
+    StoreError or ValueError when a payload is not as the `.proto` says.
+    """
     _decode(engine, signal, payloads)
     deep = engine.query(f"SELECT deep FROM otlp_{signal} SETTINGS max_threads = 1", {})["deep"]
     if deep.any():
@@ -89,12 +130,9 @@ def _targets(engine: Engine, signal: Signal) -> Iterable[str]:
 
 
 def _decode(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
-    """Fill the staging table. ValueError when a payload is not as the `.proto` says."""
+    """Fill the staging table. StoreError when a payload is not as the `.proto` says."""
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
-    try:
-        engine.insert(_statement(engine.folder, signal), b"".join(map(_framed, payloads)))
-    except StoreError as error:
-        raise ValueError(error.summary) from None
+    engine.insert(_statement(engine.folder, signal), b"".join(map(_framed, payloads)))
 
 
 def _framed(payload: bytes) -> bytes:
@@ -121,11 +159,30 @@ def _statement(folder: Path, signal: Signal) -> str:
         file.write_text(schema.proto(signal), encoding="utf-8")
     path = str(file).replace("\\", "\\\\").replace("'", "\\'")
     return (
-        f"INSERT INTO otlp_{signal} SETTINGS format_schema = '{path}:Request', input_format_protobuf_oneof_presence = 1"
+        f"INSERT INTO otlp_{signal} SETTINGS format_schema = '{path}:Request', "
+        f"input_format_protobuf_oneof_presence = 1, max_memory_usage = {MEMORY_BYTES}"
     )
 
 
 _KINDS = """
 SELECT DISTINCT toString(arrayJoin(arrayFlatten(resource_metrics.scope_metrics.metrics.kind))) AS kind FROM otlp_metrics
 """
-_SETTINGS = "SETTINGS output_format_json_escape_forward_slashes = 0, max_partitions_per_insert_block = 0"
+_SETTINGS = "SETTINGS output_format_json_escape_forward_slashes = 0"
+
+_PASSING = frozenset(
+    {
+        74,  # CANNOT_READ_FROM_FILE_DESCRIPTOR
+        75,  # CANNOT_WRITE_TO_FILE_DESCRIPTOR
+        76,  # CANNOT_OPEN_FILE
+        159,  # TIMEOUT_EXCEEDED
+        173,  # CANNOT_ALLOCATE_MEMORY
+        202,  # TOO_MANY_SIMULTANEOUS_QUERIES
+        236,  # ABORTED
+        241,  # MEMORY_LIMIT_EXCEEDED
+        243,  # NOT_ENOUGH_SPACE
+        252,  # TOO_MANY_PARTS
+        394,  # QUERY_WAS_CANCELLED
+        439,  # CANNOT_SCHEDULE_TASK
+        1001,  # STD_EXCEPTION, of the file system
+    }
+)

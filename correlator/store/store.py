@@ -70,6 +70,10 @@ class Store:
         """
         return self._engine.query(sql, parameters)
 
+    def exclusively(self) -> threading.Lock:
+        """Hold this (`with`) while rows are loaded or dropped: one of these at a time."""
+        return self._loading
+
     def close(self) -> None:
         """Release the data folder, of all threads. Closing twice is safe."""
         self._engine.close()

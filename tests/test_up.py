@@ -1,0 +1,145 @@
+"""`tollens up`, whole: telemetry in by OTLP, a diagnosis out of the API, processes that are killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from collector.files import read
+from correlator.model.records import Batch
+from correlator.times import rfc3339
+from tests.recorded import paths, true_windows
+
+CAPTURE = "s01_token_inflation"
+PATIENCE_S = 120.0
+
+
+@dataclass
+class Up:
+    """A running `tollens up`: what it announced, again each time that all of it was ready."""
+
+    process: subprocess.Popen[str]
+    announced: queue.Queue[dict[str, Any]]
+    at: dict[str, Any]
+
+    def url(self, port: str, path: str) -> str:
+        return f"http://127.0.0.1:{self.at[port]}{path}"
+
+    def api(self, path: str, **body: Any) -> httpx.Response:
+        where = self.url("api_port", path)
+        return httpx.post(where, json=body, timeout=PATIENCE_S) if body else httpx.get(where, timeout=PATIENCE_S)
+
+    def again(self) -> None:
+        self.at = self.announced.get(timeout=PATIENCE_S)
+
+    def send(self, batch: Batch) -> int:
+        headers = {"Content-Type": "application/x-protobuf"}
+        where = self.url("otlp_http_port", f"/v1/{batch.signal}")
+        return httpx.post(where, content=batch.payload, headers=headers, timeout=PATIENCE_S).status_code
+
+    def loaded(self) -> int:
+        lines = httpx.get(self.url("api_port", "/metrics"), timeout=PATIENCE_S).text.splitlines()
+        return int(sum(float(line.split()[-1]) for line in lines if line.startswith("tollens_loading_total{what=\"req")))
+
+
+def children(pid: int) -> dict[str, int]:
+    """Name of the part → process id."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in listed}
+    return {command[2].decode(): child for child, command in commands.items()}
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    gap = threading.Event()
+    while not holds():
+        assert time.monotonic() < end, "it never held"
+        gap.wait(0.2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("up")
+
+
+@pytest.fixture(scope="module")
+def up(folder: Path) -> Iterator[Up]:
+    ports = [text for name in ("", "otlp-grpc-", "otlp-http-", "metrics-") for text in (f"--{name}port", "0")]
+    command = [sys.executable, "-m", "correlator", "up", "--data", str(folder), *ports]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        announced: queue.Queue[dict[str, Any]] = queue.Queue()
+        assert process.stdout is not None
+        lines = process.stdout
+        reading = threading.Thread(target=lambda: [announced.put(json.loads(line)) for line in lines])
+        reading.start()
+        try:
+            yield Up(process, announced, announced.get(timeout=PATIENCE_S))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE_S)
+            reading.join()
+            lines.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+def test_an_incident_sent_in_comes_out_explained_whatever_is_killed(up: Up, folder: Path) -> None:
+    """Half of a recording, both processes killed, the other half: nothing is missing, and the cause is named."""
+    batches = [item for item in read(paths(CAPTURE)) if isinstance(item, Batch)]
+    half = len(batches) // 2
+    assert {200} == {up.send(batch) for batch in batches[:half]}
+    for name in ("correlator", "collector"):
+        os.kill(children(up.process.pid)[name], signal.SIGKILL)
+        up.again()
+    assert {200} == {up.send(batch) for batch in batches[half:]}
+    eventually(lambda: not list((folder / "spool").glob("*-*.*")))
+    windows = true_windows(CAPTURE)
+    stretch = {
+        name: {"start": rfc3339(window.start), "end": rfc3339(window.end)}
+        for name, window in (("baseline", windows.baseline), ("incident", windows.incident))
+    }
+    found = up.api("/api/v1/diagnose", **stretch).json()
+    assert ("input_token_inflation", "supported") == (
+        found["findings"][0]["hypothesis"],
+        found["findings"][0]["verdict"],
+    )
+    assert spans(batches) == found["coverage"]["records"]["spans"]
+
+
+def spans(batches: list[Batch]) -> int:
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    requests = [ExportTraceServiceRequest.FromString(b.payload) for b in batches if b.signal == "traces"]
+    return sum(len(s.spans) for r in requests for resource in r.resource_spans for s in resource.scope_spans)
+
+
+def test_it_says_what_it_knows_and_how_it_is(up: Up) -> None:
+    """Probes, hypotheses, signals and metrics answer on the announced ports."""
+    assert {"status": "ready"} == up.api("/readyz").json()
+    assert "input_token_inflation" in [h["id"] for h in up.api("/api/v1/hypotheses").json()["hypotheses"]]
+    assert "tollens_spool_bytes" in httpx.get(up.url("metrics_port", "/metrics")).text
+    assert 404 == up.api("/api/v1/incidents/none").status_code
+
+
+def test_wrong_settings_end_it_with_a_reason(tmp_path: Path) -> None:
+    """An unknown key ends all of it with exit code 2 and names file and field."""
+    config = tmp_path / "tollens.yaml"
+    config.write_text("api: {prot: 1}\n")
+    command = [sys.executable, "-m", "correlator", "up", "--config", str(config), "--data", str(tmp_path)]
+    ports = ["--otlp-grpc-port", "0", "--otlp-http-port", "0", "--metrics-port", "0"]
+    ended = subprocess.run([*command, *ports], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert 2 == ended.returncode
+    assert "tollens.yaml" in ended.stderr and "api.prot" in ended.stderr
