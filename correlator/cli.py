@@ -1,4 +1,4 @@
-"""The command line: `tollens demo`, `tollens diagnose`, `tollens hypotheses`.
+"""The command line: `tollens demo`, `tollens diagnose`, `tollens up`, `tollens hypotheses`.
 
 Exit codes: 0 it ran, 2 bad input or usage. With `--json` standard output holds one JSON object and nothing else.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339 or Unix seconds, slash between.")]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Config = Annotated[Path | None, typer.Option(help="tollens.yaml; defaults without it.")]
+Data = Annotated[Path | None, typer.Option(help="Folder of spool and store.")]
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html or .md.")]
 
 
@@ -78,6 +81,65 @@ def diagnose(
 ) -> None:
     """Say why it got slow, wrong or down, from a folder of telemetry."""
     _run(paths, baseline or [], baseline_window, incident_window, symptom, json_, report, scrape_time)
+
+
+@app.command()
+def up(
+    config: Config = None,
+    data: Data = None,
+    port: Annotated[int | None, typer.Option(help="API; 8080 unless configured.")] = None,
+    otlp_grpc_port: Annotated[int | None, typer.Option(help="4317 unless configured.")] = None,
+    otlp_http_port: Annotated[int | None, typer.Option(help="4318 unless configured.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="The collector's own metrics; 9464 unless configured.")
+    ] = None,
+) -> None:
+    """Run beside a serving stack: receive, scrape, keep, notice symptoms, answer."""
+    from correlator.supervise import Part, keep_running, python
+
+    _log()
+    both = _flags(config=config, data=data)
+    ports = _flags(otlp_grpc_port=otlp_grpc_port, otlp_http_port=otlp_http_port, metrics_port=metrics_port)
+    parts = [
+        Part("collector", python("collector", *both, *ports)),
+        Part("correlator", python("correlator", "serve", *both, *_flags(port=port))),
+    ]
+    raise SystemExit(keep_running(parts, lambda ready: print(json.dumps(ready), flush=True)))
+
+
+@app.command()
+def doctor(config: Config = None, data: Data = None) -> None:
+    """Check ports, disk, engine, GPU and targets, and say which signals arrive."""
+    from correlator.doctor import examine, report
+    from correlator.wiring import how_to_measure
+
+    raise SystemExit(report(examine(config, data, how_to_measure()), Console()))
+
+
+@app.command(hidden=True)
+def serve(config: Config = None, data: Data = None, port: int | None = None) -> None:
+    """The correlator's process of `tollens up`."""
+    from correlator import settings
+    from correlator.serve import serve as run
+
+    _log()
+    told = settings.load(config)
+    told = told.model_copy(update={"data": data}) if data else told
+    told = told.model_copy(update={"api": told.api.model_copy(update={"port": port})}) if port is not None else told
+    run(told, told.folder / "spool")
+
+
+def _flags(**given: object) -> list[str]:
+    return [
+        text
+        for name, value in given.items()
+        if value is not None
+        for text in (f"--{name}".replace("_", "-"), str(value))
+    ]
+
+
+def _log() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
 
 
 @app.command()

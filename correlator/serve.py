@@ -30,8 +30,8 @@ from correlator.store.spooled import load_ready
 from correlator.watch.loop import Watcher, watch
 from correlator.wiring import diagnosed, hypotheses
 
-LOAD_S = 0.5
-"""Between two looks for sealed segments; a segment is sealed one second after its first request."""
+LOAD_S = 2.0
+"""Between two looks for sealed segments: what comes in two seconds goes into the tables together."""
 RETENTION_S = 300.0
 SIGNALS_S = 15.0
 """`GET signals` joins ten minutes of telemetry: at most that often."""

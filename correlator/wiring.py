@@ -18,6 +18,7 @@ from correlator.join.build import Joined, build
 from correlator.join.compare import side_by_side
 from correlator.join.illustrate import illustrate
 from correlator.join.ledger import to_ledger
+from correlator.join.places import at
 from correlator.join.search import refined
 from correlator.join.symptom import find_symptom
 from correlator.join.windows import extent, trimmed, with_found_windows
@@ -26,6 +27,8 @@ from correlator.model.evidence import Evidence, Kind, Window, Windows, with_wind
 from correlator.model.findings import Diagnosis
 from correlator.model.records import Batch, Problem
 from correlator.store import Store
+from exporters.json_object import to_object
+from hypotheses._describe import described
 from hypotheses._engine import Engine
 from hypotheses._probability import Calibration
 from hypotheses._registry import all_hypotheses
@@ -56,6 +59,20 @@ def diagnose(request: Request, progress: Callable[[str], None] | None = None) ->
         joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
     evidence = windowed(evidence, request)
     return _answered(evidence, joined, time.monotonic() - began)
+
+
+def diagnosed(store: Store, windows: Windows, kind: Kind | None, where: str | None) -> dict[str, object]:
+    """The object of a diagnosis of what is in a store. InputError when the windows cannot be compared."""
+    began = time.monotonic()
+    joined = build(store, within=windows)
+    evidence = at(joined.evidence, where) if where else joined.evidence
+    request = Request(paths=(), baseline_window=windows.baseline, incident_window=windows.incident, symptom=kind)
+    return to_object(_answered(windowed(evidence, request), joined, time.monotonic() - began))
+
+
+def hypotheses() -> list[dict[str, object]]:
+    """All hypotheses as plain objects, by id."""
+    return [described(hypothesis) for hypothesis in all_hypotheses()]
 
 
 def engine() -> Engine:

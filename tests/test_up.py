@@ -50,10 +50,6 @@ class Up:
         where = self.url("otlp_http_port", f"/v1/{batch.signal}")
         return httpx.post(where, content=batch.payload, headers=headers, timeout=PATIENCE_S).status_code
 
-    def loaded(self) -> int:
-        lines = httpx.get(self.url("api_port", "/metrics"), timeout=PATIENCE_S).text.splitlines()
-        return int(sum(float(line.split()[-1]) for line in lines if line.startswith("tollens_loading_total{what=\"req")))
-
 
 def children(pid: int) -> dict[str, int]:
     """Name of the part → process id."""

@@ -13,7 +13,7 @@ from correlator.join import roles as r
 
 
 def mark_attempts(spans: pd.DataFrame) -> pd.DataFrame:
-    """Add `retried` (a later try replaced this span), `in_retry` (it or an ancestor), `between` (seconds)."""
+    """Add `retried` (a later try replaced this span), `in_retry` (it or an ancestor), `between` and `given_up` (s)."""
     tries = spans[spans["own_role"].isin([r.CLIENT, r.SERVER]) & (spans["parent"] >= 0)]
     tries = tries.sort_values(["parent", "own_role", "name", "start"])
     group = [tries["parent"], tries["own_role"], tries["name"]]
@@ -26,7 +26,15 @@ def mark_attempts(spans: pd.DataFrame) -> pd.DataFrame:
         retried=retried,
         in_retry=_below(spans, retried),
         between=_between(spans, tries.assign(replaced=replaced), group),
+        given_up=_given_up(tries, group)[replaced].reindex(spans.index),
     )
+
+
+def _given_up(tries: pd.DataFrame, group: list[pd.Series]) -> pd.Series:
+    """Seconds until a try was given up: a call's own time; of a serving span, which may go on unheard, until the
+    next one began."""
+    until_next = tries["start"].groupby(group).shift(-1) - tries["start"]
+    return tries["duration"].where(tries["own_role"] == r.CLIENT, until_next) / 1e9
 
 
 def _below(spans: pd.DataFrame, marked: pd.Series) -> pd.Series:

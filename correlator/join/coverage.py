@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from correlator.join.ties import interval
-from correlator.join.within import Within, during
+from correlator.join.within import RECORDED, Within, during
 from correlator.model.evidence import Coverage, Window
-from correlator.model.names import SIGNALS
+from correlator.model.names import CLOCK_SKEW, SIGNALS
 from correlator.model.records import Problem
 from correlator.store import Store
 
@@ -53,7 +53,17 @@ def to_coverage(
         messages=tuple(str(p) for p in problems[:MESSAGES]),
         orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
         sampled_traces=len(requests) if share < 1 else None,
+        clock_skew_s=_clock_skew(requests),
     )
+
+
+def _clock_skew(requests: pd.DataFrame) -> float | None:
+    """Median by which serving spans begin before their client's call: above zero only if most of them do.
+
+    None where no call was seen from both sides.
+    """
+    skew = requests[CLOCK_SKEW.name].dropna() if CLOCK_SKEW.name in requests else pd.Series(dtype=float)
+    return float(skew.median()) if len(skew) else None
 
 
 def _errors_speak(spans: pd.DataFrame) -> bool:
@@ -94,8 +104,16 @@ def _extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Win
         "traces": ("otel_traces", "Timestamp", "1"),
         "engine_log": (log, "Timestamp", engines),
         "application_log": (log, "Timestamp", f"NOT {engines}"),
-        "process_metrics": ("otel_metrics_gauge", "TimeUnix", "MetricName = 'process_start_time_seconds'"),
-        "engine_metrics": ("otel_metrics_gauge", "TimeUnix", "match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]')"),
+        "process_metrics": (
+            "otel_metrics_gauge",
+            "TimeUnix",
+            f"MetricName = 'process_start_time_seconds' AND {RECORDED}",
+        ),
+        "engine_metrics": (
+            "otel_metrics_gauge",
+            "TimeUnix",
+            f"match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]') AND {RECORDED}",
+        ),
     }
     union = " UNION ALL ".join(
         f"""SELECT '{name}' AS source, toUnixTimestamp64Nano(min({time})) AS low,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from correlator.join.within import Within, during
+from correlator.join.within import RECORDED, Within, during, whole
 from correlator.model.evidence import Event, Fact
 from correlator.model.names import Events
 from correlator.store import Store
@@ -15,6 +15,8 @@ from correlator.store import Store
 PREFIX = "tollens."
 LIMIT = 20_000
 """Recognised happenings kept; a crash loop beyond that adds nothing."""
+FACTS_NS = 7 * 86_400_000_000_000
+"""What a start-up log said is in force until the next one; engines that run longer are asked by their metrics."""
 CACHE_CONFIG = {
     "num_gpu_blocks": "engine.num_gpu_blocks",
     "block_size": "engine.block_size",
@@ -29,12 +31,23 @@ CONTEXT_OVERFLOW = re.compile(
 )
 
 
+REFUSAL = {
+    "requested_tokens": re.compile(r"you requested ([\d,]+) tokens|too long: ([\d,]+) tokens", re.IGNORECASE),
+    "input_tokens": re.compile(r"([\d,]+) (?:input|prompt) tokens|prompt \(length ([\d,]+)\)", re.IGNORECASE),
+    "context_limit": re.compile(
+        r"(?:context|model) length (?:is only|is|of) ([\d,]+)|> ([\d,]+) maximum", re.IGNORECASE
+    ),
+}
+"""Counts that a refusal names; what was requested includes room for the answer, or is the prompt alone."""
+
+
 def read_occurrences(
     store: Store, spans: pd.DataFrame, within: Within = None
 ) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
     """Events and facts in order of time."""
-    stamped, measured = during("Timestamp", within), during("TimeUnix", within)
-    logs = _recognised(store, stamped)
+    happened, known = whole(within), whole(within, FACTS_NS)
+    stamped, measured = during("Timestamp", happened), during("TimeUnix", happened)
+    logs = _recognised(store, f"({stamped} OR EventName = '{PREFIX}facts' AND {during('Timestamp', known)})")
     events = [*_log_events(logs), *_restarts(store, measured), *_new_instances(store, spans, stamped)]
     events += _span_events(spans)
     facts = [*_log_facts(logs), *_cache_config(store, measured), *_resource_facts(spans)]
@@ -78,7 +91,7 @@ def _restarts(store: Store, inside: str) -> Iterable[Event]:
     table = store.query(
         f"""SELECT cityHash64(ResourceAttributes['service.instance.id'], ServiceName) AS series, Value AS began,
                   any(ServiceName) AS service, min(toUnixTimestamp64Nano(TimeUnix)) AS seen
-           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds' AND {inside}
+           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds' AND {RECORDED} AND {inside}
            GROUP BY series, began ORDER BY series, seen"""
     )
     for _, group in table.groupby("series"):
@@ -115,9 +128,15 @@ def _span_events(spans: pd.DataFrame) -> Iterable[Event]:
     for row in spans[spans["name"] == "Overall Loading"].itertuples():
         yield Event(Events.ENGINE_START, int(row.start), row.service)
     failed = spans[spans["failed"].astype(bool)]
-    texts = failed["message"] + " " + failed["exception"]
-    for row in failed[texts.str.contains(CONTEXT_OVERFLOW)].itertuples():
-        yield Event(Events.CONTEXT_OVERFLOW, int(row.start), row.service, row.trace_id)
+    failed = failed.assign(text=failed["message"] + " " + failed["exception"])
+    for row in failed[failed["text"].str.contains(CONTEXT_OVERFLOW)].itertuples():
+        yield Event(Events.CONTEXT_OVERFLOW, int(row.start), row.service, row.trace_id, _counts(row.text))
+
+
+def _counts(text: str) -> dict[str, str]:
+    """Tokens asked for and tokens allowed, where the refusal names them."""
+    found = {key: pattern.search(text) for key, pattern in REFUSAL.items()}
+    return {key: next(filter(None, match.groups())).replace(",", "") for key, match in found.items() if match}
 
 
 def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
@@ -125,7 +144,7 @@ def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
     table = store.query(
         f"""SELECT min(toUnixTimestamp64Nano(TimeUnix)) AS time,
                    {", ".join(f"Attributes['{key}'] AS {key}" for key in keys)}
-            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info' AND {inside}
+            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info' AND {RECORDED} AND {inside}
             GROUP BY {", ".join(keys)} ORDER BY time"""
     )
     for row in table.itertuples():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from correlator.join.aliases import MetricAlias, folded, metrics, spelled
-from correlator.join.within import Within, during
+from correlator.join.within import RECORDED, Within, during
 from correlator.store import Store
 
 KINDS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -69,7 +69,7 @@ def _selected(kind: str, value: str, shape: str, temporality: str = "Aggregation
         cityHash64(ResourceAttributes, Attributes) AS series,
         toUnixTimestamp64Nano(TimeUnix) AS time, toUnixTimestamp64Nano(StartTimeUnix) AS began, {labels},
         {value} AS value, toFloat64({count}) AS count, toInt32({temporality}) AS temporality
-        FROM otel_metrics_{kind} WHERE MetricName IN {{names:Array(String)}} AND bitAnd(Flags, 1) = 0"""
+        FROM otel_metrics_{kind} WHERE MetricName IN {{names:Array(String)}} AND {RECORDED}"""
 
 
 def _keys() -> list[str]:

@@ -13,7 +13,7 @@ from correlator.model import names as n
 from correlator.model.evidence import BLOCK_NS
 
 COLUMNS = ["trace_id", "start", "host", n.LATENCY.name]
-SKEW_NS = 1_000_000
+SKEW_S = 0.001
 """A server span may start this much before its client's: the resolution of two clocks kept by NTP on a LAN."""
 
 
@@ -82,7 +82,7 @@ def _torn(kept: pd.DataFrame) -> pd.DataFrame:
 def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
     sums = [n.INPUT_TOKENS.name, n.OUTPUT_TOKENS.name, n.CACHED_INPUT_TOKENS.name]
     said = [n.MAX_TOKENS.name, n.TIME_TO_FIRST_TOKEN.name, "finish_reason", "model"]
-    needed = kept[["trace_id", "parent", "start", "duration", *sums, *said]]
+    needed = kept[["trace_id", "parent", "start", "duration", "failed", *sums, *said]]
     calls = needed[(kept["own_role"] == r.CLIENT) & ~kept["retried"]]
     serves = needed[(kept["own_role"] == r.SERVER) & ~kept["retried"]]
     client = calls.groupby("trace_id")[[*sums, n.MAX_TOKENS.name]].sum(min_count=1)
@@ -91,19 +91,22 @@ def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
     out[n.CLIENT_LATENCY.name] = calls.groupby("trace_id")["duration"].sum() / 1e9
     out[n.SERVER_LATENCY.name] = serves.groupby("trace_id")["duration"].sum() / 1e9
     out[n.TIME_TO_FIRST_TOKEN.name] = serves.groupby("trace_id")[n.TIME_TO_FIRST_TOKEN.name].first()
-    reasons = pd.concat([calls, serves]).groupby("trace_id")["finish_reason"].max()
+    last = pd.concat([calls, serves]).groupby("trace_id")[["finish_reason", "model", "failed"]].max()
+    reasons = last["finish_reason"]
     out[n.TRUNCATED.name] = reasons.str.contains("length|max_tokens").where(reasons != "").astype(float)
-    out["model"] = pd.concat([calls, serves]).groupby("trace_id")["model"].max()
-    out[n.OUTBOUND.name] = _outbound(kept, serves)
+    out["model"], out[n.MODEL_ERROR.name] = last["model"], last["failed"].astype(float)
+    ahead = _ahead(kept, serves)
+    out[n.OUTBOUND.name] = ahead.where(ahead > -SKEW_S).clip(lower=0).groupby(level=0).sum(min_count=1)
+    out[n.CLOCK_SKEW.name] = (-ahead).clip(lower=0).groupby(level=0).max()
+    out[n.GIVEN_UP.name] = kept["given_up"].groupby(kept["trace_id"]).max()
     return out.join(_attempts(kept), how="outer")
 
 
-def _outbound(kept: pd.DataFrame, serves: pd.DataFrame) -> pd.Series:
-    """Seconds from the client's call to its arrival at the server; none where the clocks disagree."""
+def _ahead(kept: pd.DataFrame, serves: pd.DataFrame) -> pd.Series:
+    """Seconds by which the client's call began before the server's side of it; negative where the clocks disagree."""
     parents = kept.reindex(serves["parent"].to_numpy())
-    wait = serves["start"].to_numpy() - parents["start"].to_numpy(dtype=float)
-    wait = pd.Series(wait, index=serves["trace_id"].to_numpy()).where((parents["own_role"] == r.CLIENT).to_numpy())
-    return wait.where(wait > -SKEW_NS).clip(lower=0).groupby(level=0).sum(min_count=1) / 1e9
+    wait = (serves["start"].to_numpy() - parents["start"].to_numpy(dtype=float)) / 1e9
+    return pd.Series(wait, index=serves["trace_id"].to_numpy()).where((parents["own_role"] == r.CLIENT).to_numpy())
 
 
 def _attempts(kept: pd.DataFrame) -> pd.DataFrame:
@@ -210,12 +213,20 @@ def _derived(rows: pd.DataFrame) -> pd.DataFrame:
             n.TIME_PER_OUTPUT_TOKEN.name: decode / after_first,
             n.PREFILL_PER_TOKEN.name: prefill / tokens,
             n.CACHED_SHARE.name: rows[n.CACHED_INPUT_TOKENS.name] / tokens,
+            n.COMPUTED_TOKENS.name: (tokens - rows[n.CACHED_INPUT_TOKENS.name]).clip(lower=0),
             n.HOST_SIDE.name: rows[[n.NETWORK.name, n.GATEWAY.name, n.REMAINDER.name]].sum(axis=1, min_count=3),
+            n.ENGINE_HOST.name: _beside_the_model(rows),
         }
     )
     if n.SERVER_IN_FLIGHT.name in rows:
         rows[n.CALLS_QUEUED.name] = (rows[n.CALLS_IN_FLIGHT.name] - rows[n.SERVER_IN_FLIGHT.name]).clip(lower=0)
     return rows.dropna(axis="columns", how="all")
+
+
+def _beside_the_model(rows: pd.DataFrame) -> pd.Series:
+    """What the engine took beyond queue, prefill and decode; unknown where it did not report all three."""
+    parts = rows.reindex(columns=[n.QUEUE.name, n.PREFILL.name, n.DECODE.name]).sum(axis=1, min_count=3)
+    return (rows[n.SERVER_LATENCY.name] - parts).clip(lower=0)
 
 
 def _scope(scope: pd.DataFrame) -> pd.DataFrame:

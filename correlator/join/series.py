@@ -17,6 +17,8 @@ from correlator.model.evidence import Fact
 BUCKET_NS = 5_000_000_000
 """Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
 EVERYWHERE = "*"
+LOSSES = ("telemetry_refused", "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped")
+"""Ways in which a Collector loses spans; each is counted by itself, so they add up."""
 FULL = 0.9
 """KV usage from which the next request may not find its blocks: one of ten is a long prompt's worth."""
 
@@ -24,7 +26,9 @@ FULL = 0.9
 def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float) -> pd.DataFrame:
     """Canonical signals by bucket; a signal nobody measured has no column."""
     wide = _running_while_waiting(points, _wide(points))
-    wide = wide.join(_arrivals(requests, share), how="outer") if len(requests) else wide
+    if len(requests):
+        wide = wide.join(_arrivals(requests, share), how="outer")
+        wide = wide.assign(**{n.TRACED_SHARE.name: wide[n.ARRIVAL_RATE.name] / _counted(points, wide.index)})
     if wide.empty:
         return pd.DataFrame(columns=["start", "host"])
     wide = _with_facts(_derived(wide), sorted(facts, key=lambda f: f.unix_nano))
@@ -72,12 +76,27 @@ def _one_alias(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:
-    """Arrivals per second, zero where nothing arrived between the first request and the last."""
-    buckets = requests["start"] // BUCKET_NS
-    counts = buckets.value_counts().sort_index()
-    grid = np.arange(counts.index[0], counts.index[-1] + 1)
-    rate = counts.reindex(grid, fill_value=0) / share / (BUCKET_NS / 1e9)
-    return pd.DataFrame({n.ARRIVAL_RATE.name: rate})
+    """Arrivals, tries and answers per second, zero where there were none between the first request and the last."""
+    begun, ended = requests["start"] // BUCKET_NS, requests["end"] // BUCKET_NS
+    one = pd.Series(1.0, requests.index)
+    events = {n.ARRIVAL_RATE.name: (begun, one)}
+    if n.ATTEMPTS.name in requests:
+        events[n.OFFERED_LOAD.name] = (begun, requests[n.ATTEMPTS.name].fillna(1.0))
+    if n.ERROR.name in requests:
+        events[n.GOODPUT.name] = (ended, one.where(~(requests[n.ERROR.name] > 0), 0.0))
+    grid = np.arange(begun.min(), begun.max() + 1)
+    per_second = share * BUCKET_NS / 1e9
+    return pd.DataFrame(
+        {name: what.groupby(at).sum().reindex(grid, fill_value=0.0) / per_second for name, (at, what) in events.items()}
+    )
+
+
+def _counted(points: pd.DataFrame, index: pd.Index) -> pd.Series:
+    """Requests per second as a metric of their latency counted them."""
+    counts = points[(points["signal"] == n.LATENCY.name) & points["weight"].notna()]
+    rates = (counts["weight"] / counts["seconds"]).groupby([counts["start"] // BUCKET_NS, counts["series"]]).mean()
+    counted = rates.groupby(level=0).sum()
+    return counted.where(counted > 0).reindex(index)
 
 
 def _derived(wide: pd.DataFrame) -> pd.DataFrame:
@@ -87,9 +106,12 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
         **{
             n.CACHED_SHARE.name: _cached_share(wide),
             n.HOST_CPU.name: _cpu(wide),
+            n.HOST_CPU_LEFT.name: 1 - _cpu(wide),
             n.CPU_THROTTLED.name: _column(wide, "cpu_throttled_periods") / _positive(wide, "cpu_periods"),
             n.ARRIVAL_RATE.name: _column(wide, n.ARRIVAL_RATE.name).combine_first(finished),
             n.KV_PRESSURE.name: _kv_pressure(wide),
+            n.POOL_SHARE.name: _column(wide, n.POOL_USED.name) / _positive(wide, n.POOL_MAX.name),
+            n.TELEMETRY_REFUSED.name: _refused(wide),
         }
     )
     for signal, rate in ((n.INPUT_TOKENS, n.PROMPT_THROUGHPUT), (n.OUTPUT_TOKENS, n.GENERATION_THROUGHPUT)):
@@ -114,6 +136,15 @@ def _cached_share(wide: pd.DataFrame) -> pd.Series:
     share = (_column(wide, "cached_token_rate") / _positive(wide, n.PROMPT_THROUGHPUT.name)).clip(0, 1)
     printed = _column(wide, n.CACHED_SHARE.name)
     return share.combine_first(printed.where(printed >= 0))
+
+
+def _refused(wide: pd.DataFrame) -> pd.Series:
+    """Spans refused, dropped or not sent, of all that arrived; unknown without the Collector's own metrics."""
+    ways = [name for name in LOSSES if name in wide]
+    if not ways or "telemetry_accepted" not in wide:
+        return pd.Series(np.nan, wide.index)
+    arrived = wide["telemetry_accepted"] + _column(wide, "telemetry_refused").fillna(0)
+    return (wide[ways].sum(axis=1, min_count=1) / arrived.where(arrived > 0)).clip(upper=1)
 
 
 def _cpu(wide: pd.DataFrame) -> pd.Series:

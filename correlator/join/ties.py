@@ -41,12 +41,30 @@ def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame
     silent = (requests[n.ERROR.name] > 0) & (_text(requests, "error_text") == "") & ~refused
     told = ((requests[n.ERROR.name] > 0) & ~silent).any()
     requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float).mask(silent & ~told)})
+    requests = _with_refused_tokens(requests, events)
     starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
     if not len(starts):
         return requests
     last = np.searchsorted(starts, requests["start"].to_numpy(dtype=np.int64), side="right") - 1
     since = requests["start"].to_numpy(dtype=np.int64) - starts[np.maximum(last, 0)]
     return requests.assign(**{n.EARLY.name: np.where(last >= 0, -since / 1e9, np.nan)})
+
+
+def _with_refused_tokens(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame:
+    """What refused requests asked for and what the model allows, as the refusals say it.
+
+    A refusal that counts the prompt alone says what was asked for only with the request's own limit on the answer.
+    """
+    refusals = {e.trace_id: e.attributes for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.attributes}
+    said = pd.DataFrame([refusals.get(t, {}) for t in requests["trace_id"]], requests.index, dtype=object)
+    asked, prompt, limit = (
+        pd.to_numeric(said[name], errors="coerce") if name in said else pd.Series(np.nan, requests.index)
+        for name in (n.REQUESTED_TOKENS.name, n.INPUT_TOKENS.name, n.CONTEXT_LIMIT.name)
+    )
+    room = requests.get(n.MAX_TOKENS.name, np.nan)
+    asked = asked.fillna(prompt + room).fillna(prompt.where(prompt > limit))
+    columns = {n.REQUESTED_TOKENS.name: asked, n.CONTEXT_LIMIT.name: limit}
+    return requests.assign(**{name: column for name, column in columns.items() if column.notna().any()})
 
 
 def _text(requests: pd.DataFrame, column: str) -> pd.Series:

@@ -7,6 +7,9 @@ from correlator.model.evidence import Window, Windows
 MARGIN_NS = 60_000_000_000
 """Read beyond both ends of a stretch: traces that reach across, and the point that a counter's rise starts from."""
 
+RECORDED = "bitAnd(Flags, 1) = 0"
+"""A data point that says something; the flag marks one that says that its series ended (OTLP no_recorded_value)."""
+
 Within = Window | Windows | None
 """One stretch, the two of a comparison without what lies between them, or everything there is."""
 
@@ -17,6 +20,14 @@ def during(column: str, within: Within) -> str:
         return "1"
     stretches = (within,) if isinstance(within, Window) else (within.baseline, within.incident)
     return "(" + " OR ".join(_between(column, stretch) for stretch in stretches) + ")"
+
+
+def whole(within: Within, earlier_ns: int = 0) -> Window | None:
+    """The one stretch from the beginning, or `earlier_ns` before it, to the end, with what lies between."""
+    if within is None:
+        return None
+    first, last = (within, within) if isinstance(within, Window) else (within.baseline, within.incident)
+    return Window(first.start - earlier_ns, last.end)
 
 
 def _between(column: str, stretch: Window) -> str:

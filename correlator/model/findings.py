@@ -106,15 +106,26 @@ class LedgerLine:
     share: float | None
 
 
+class Placebo(StrEnum):
+    """Whether the first finding comes up where nothing happened, between the baseline's halves."""
+
+    PASSED = "passed"
+    TOO_LITTLE_DATA = "too little data"
+
+
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Self-attack: how often the first finding stayed first, and what moved it."""
+    """Self-attack: how often the first finding stayed first, and what moved it.
+
+    `placebo` is None where the first finding was not supported to begin with.
+    """
 
     runs: int = 0
     top_kept: int = 0
     onset_shift_s: float = 0.0
     changed_by: tuple[str, ...] = ()
     rank_kept: Mapping[str, float] = field(default_factory=dict)
+    placebo: Placebo | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ MAX_TOKENS = Signal("max_tokens_requested", "{token}", "the request's own limit 
 TRUNCATED = Signal("truncated", "1", "1 where the answer ended at its length limit")
 ERROR = Signal("error", "1", "1 where the request failed")
 ATTEMPTS = Signal("attempts", "{attempt}", "tries sent upstream for one logical request")
+GIVEN_UP = Signal("given_up_after", "s", "longest time after which a try was given up and sent again")
+MODEL_ERROR = Signal("model_error", "1", "1 where the call of the model failed")
 RETRIEVED = Signal("retrieval_count", "{document}", "documents returned by retrieval")
 EMPTY_RETRIEVAL = Signal("empty_retrieval", "1", "1 where retrieval returned no document")
 RETRIEVAL_SCORE = Signal("retrieval_score", "1", "best similarity score of a retrieval")
@@ -56,10 +58,15 @@ CALLS_IN_FLIGHT = Signal("calls_in_flight", "{request}", "model calls the client
 
 CALLS_QUEUED = Signal("calls_queued", "{request}", "calls open at the clients that the server had not seen yet")
 HOST_SIDE = Signal("host_side_time", "s", "outside the model: network, gateway and what is not attributed")
+ENGINE_HOST = Signal("engine_host_time", "s", "in the engine beside queue, prefill and decode: tokenizing, HTTP")
 CONTEXT_ERROR = Signal("context_error", "1", "1 where the request was refused for its length")
+REQUESTED_TOKENS = Signal("requested_tokens", "{token}", "prompt and room for the answer, as a refusal counts them")
+CONTEXT_LIMIT = Signal("context_limit", "{token}", "the model's context length, as a refusal names it")
 EARLY = Signal("seconds_before_warm", "s", "minus the seconds since the engine last started")
 
 ARRIVAL_RATE = Signal("arrival_rate", "{request}/s", "requests that began, per second")
+OFFERED_LOAD = Signal("offered_load", "{attempt}/s", "tries sent, repeated ones too, per second")
+GOODPUT = Signal("goodput", "{request}/s", "requests answered without an error, per second")
 GENERATION_THROUGHPUT = Signal("generation_throughput", "{token}/s", "tokens generated per second")
 PROMPT_THROUGHPUT = Signal("prompt_throughput", "{token}/s", "prompt tokens processed per second")
 RUNNING = Signal("running_requests", "{request}", "requests in the running batch")
@@ -72,12 +79,21 @@ PREEMPTIONS = Signal("preemptions", "{event}/s", "running requests evicted for l
 KV_CACHE_USAGE = Signal("kv_cache_usage", "1", "share of the KV pool in use")
 KV_CACHE_CAPACITY = Signal("kv_cache_capacity", "{token}", "tokens the KV pool can hold")
 KV_PRESSURE = Signal("kv_pressure", "1", "share of time with requests evicted, or waiting while the KV pool is full")
-COMPUTED_TOKENS = Signal("computed_tokens", "{token}", "prompt tokens computed for a request, recomputed ones too")
+COMPUTED_TOKENS = Signal("computed_tokens", "{token}", "prompt tokens computed for a request, not found in a cache")
+PREFIX_QUERIES = Signal("prefix_cache_queries", "{token}/s", "prompt tokens looked up in the prefix cache, per second")
 HOST_CPU = Signal("host_cpu_utilization", "1", "share of the host's CPU time in use")
+HOST_CPU_LEFT = Signal("host_cpu_left", "1", "share of the host's CPU time left unused")
+CPU_PRESSURE = Signal("cpu_pressure", "1", "share of time in which some task waited for a CPU")
 CPU_THROTTLED = Signal("cpu_throttled_share", "1", "share of CPU periods in which the container was throttled")
 POOL_USED = Signal("pool_used", "{connection}", "pooled connections in use")
 POOL_MAX = Signal("pool_max", "{connection}", "largest number of pooled connections")
-TELEMETRY_LOST = Signal("telemetry_lost_share", "1", "share of telemetry refused, dropped or torn from its trace")
+POOL_SHARE = Signal("pool_share", "1", "share of the pooled connections in use")
+POOL_PENDING = Signal("pool_pending", "{request}", "calls waiting for a pooled connection")
+POOL_HELD = Signal("pool_use_time", "s", "how long a call holds its pooled connection")
+TELEMETRY_LOST = Signal("telemetry_lost_share", "1", "share of requests whose trace is torn: spans of it are missing")
+TELEMETRY_REFUSED = Signal("telemetry_refused_share", "1", "share of telemetry refused or dropped on its way")
+TRACED_SHARE = Signal("traced_share", "1", "traces per request that metrics counted at the same place")
+CLOCK_SKEW = Signal("clock_skew", "s", "how much earlier than its client's call a serving span began")
 
 GATEWAY = Signal("ledger.gateway", "s", "in the entry service itself")
 RETRY = Signal("ledger.retry", "s", "in attempts that were repeated, and between them")
@@ -96,7 +112,7 @@ LEDGER: tuple[Signal, ...] = (
 )  # fmt: skip
 STATE: tuple[Signal, ...] = (
     RUNNING, WAITING, SWAPPED, PREEMPTIONS, KV_CACHE_USAGE, KV_PRESSURE, KV_CACHE_CAPACITY, HOST_CPU, CPU_THROTTLED,
-    POOL_USED, POOL_MAX, CACHED_SHARE, ARRIVAL_RATE, GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
+    POOL_USED, POOL_MAX, POOL_SHARE, CACHED_SHARE, ARRIVAL_RATE, GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
 )  # fmt: skip
 """The state of the system: measured over time, tied to requests by overlapping time."""
 SIGNALS: dict[str, Signal] = {s.name: s for s in tuple(globals().values()) if isinstance(s, Signal)}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import chdb
@@ -19,6 +20,8 @@ from chdb.state.sqlitelike import Connection as Handle
 from correlator.store.parameters import literal
 
 HERE = Path(__file__).parent
+TOGETHER = 2
+"""Statements that run at the same time at most; making a plan takes one core, and small machines have two."""
 
 
 class StoreError(Exception):
@@ -44,6 +47,7 @@ class Engine:
         self._local = threading.local()
         self._handles: list[Handle] = []
         self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(TOGETHER, thread_name_prefix="engine")
         self.handle()
 
     def handle(self) -> Handle:
@@ -64,6 +68,12 @@ class Engine:
         except (chdb.ChdbError, pa.ArrowException, UnicodeDecodeError) as error:
             raise StoreError(str(error)) from None
 
+    def together(self, statements: Iterable[str]) -> None:
+        """Run statements that do not depend on one another, some at a time. StoreError of one, when all have ended."""
+        running = [self._pool.submit(self.query, statement, {}) for statement in statements]
+        for error in filter(None, [done.exception() for done in running]):
+            raise error
+
     def insert(self, sql: str, content: bytes) -> None:
         """Run the INSERT `sql` on `content`, in the format Protobuf. All of it is inserted, or nothing."""
         try:
@@ -77,6 +87,7 @@ class Engine:
         """Give back all handles, of every thread; the engine stops with the last."""
         with self._lock:
             self._closed = True
+            self._pool.shutdown()
             handles, self._handles = self._handles, []
         for handle in handles:
             handle.close()

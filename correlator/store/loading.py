@@ -76,8 +76,7 @@ def insert(
         _stage(engine, signal, payloads)
     except (StoreError, ValueError) as error:
         return _insert_sound(engine, signal, payloads, error, bounds)
-    for table in _targets(engine, signal):
-        engine.query(f"{schema.flatten(table)} {_SETTINGS}, {bounds}", {})
+    engine.together(f"{schema.flatten(table)} {_SETTINGS}, {bounds}" for table in _targets(engine, signal))
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     return []
 

@@ -68,7 +68,7 @@ def load_ready(store: Store, folder: Path) -> Iterator[Loaded]:
     StoreError when the engine refuses for now, OSError when the disk does, InputError for segments of another version:
     then nothing of these segments is in the store, they are still there, and calling again goes on.
     """
-    engine = store._engine
+    engine = store.engine
     prepare(engine)
     while True:
         with store.exclusively():

@@ -39,7 +39,7 @@ class Store:
     """
 
     def __init__(self, engine: Engine, temporary: Path | None) -> None:
-        self._engine = engine
+        self.engine = engine
         self._temporary = temporary
         self._loading = threading.Lock()
 
@@ -59,7 +59,7 @@ class Store:
         """Insert OTLP requests. What cannot be decoded is a problem in the report, the rest is in."""
         with self._loading:
             before = self._rows()
-            problems = load(self._engine, batches)
+            problems = load(self.engine, batches)
             added = {table: rows - before[table] for table, rows in self._rows().items()}
         return LoadReport(rows=added, problems=problems)
 
@@ -68,7 +68,7 @@ class Store:
 
         Whatever comes from a user goes through parameters. StoreError carries ClickHouse's message.
         """
-        return self._engine.query(sql, parameters)
+        return self.engine.query(sql, parameters)
 
     def exclusively(self) -> threading.Lock:
         """Hold this (`with`) while rows are loaded or dropped: one of these at a time."""
@@ -76,7 +76,7 @@ class Store:
 
     def close(self) -> None:
         """Release the data folder, of all threads. Closing twice is safe."""
-        self._engine.close()
+        self.engine.close()
         if self._temporary:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
@@ -89,5 +89,5 @@ class Store:
         self.close()
 
     def _rows(self) -> dict[str, int]:
-        counts = self._engine.query(_ROWS, {"tables": sum(schema.TABLES.values(), ())})
+        counts = self.engine.query(_ROWS, {"tables": sum(schema.TABLES.values(), ())})
         return dict(zip(counts["name"], counts["total_rows"].astype(int), strict=True))

@@ -36,7 +36,7 @@ def main(data, spool, step=None):
     with Store.open(Path(data)) as store:
         print("opened", flush=True)
         if step is not None:
-            die_before(int(step), store._engine)
+            die_before(int(step), store.engine)
         for loaded in load_ready(store, Path(spool)):
             assert (0, 0) == (loaded.quarantined, loaded.lost_bytes)
 

@@ -116,6 +116,7 @@ def test_columns(store, table):
 
 
 def test_no_other_tables(store):
-    """Beside them stand only the staging tables and the view that fills the look-up table."""
+    """Beside them stand only the staging tables, views with what they fill, and the incidents."""
     others = set(store.query("SHOW TABLES")["name"]) - set(COLUMNS)
-    assert {"otel_traces_trace_id_ts_mv", "otlp_traces", "otlp_logs", "otlp_metrics"} == others
+    views = {"otel_traces_trace_id_ts_mv", "otel_traces_sixteenth_mv", "otel_traces_sixteenth"}
+    assert {"otlp_traces", "otlp_logs", "otlp_metrics", "tollens_incidents", *views} == others

@@ -165,14 +165,14 @@ def test_another_version_is_left_alone(empty, tmp_path):
 def test_an_engine_without_memory_loses_nothing(empty, tmp_path, monkeypatch):
     """When the engine has no memory for now, nothing is set aside and nothing is in; calling again goes on."""
     fill(tmp_path, range(1))
-    query = empty._engine.query
+    query = empty.engine.query
 
     def starved(sql, parameters):
         if "INSERT INTO otel_metrics_sum" in sql:
             raise StoreError("Code: 241. DB::Exception: (total) memory limit exceeded: would use 1 GiB")
         return query(sql, parameters)
 
-    monkeypatch.setattr(empty._engine, "query", starved)
+    monkeypatch.setattr(empty.engine, "query", starved)
     with pytest.raises(StoreError, match="memory limit"):
         load(empty, tmp_path)
     assert [] == numbers_in(empty, "otel_metrics_gauge")
@@ -243,7 +243,7 @@ def killed_at(store, folder, step, monkeypatch):
 
     with monkeypatch.context() as patch:
         for name in ("query", "insert"):
-            patch.setattr(store._engine, name, mortal(getattr(store._engine, name)))
+            patch.setattr(store.engine, name, mortal(getattr(store.engine, name)))
         for name in ("replace", "unlink", "fsync"):
             patch.setattr(os, name, mortal(getattr(os, name)))
         try:
