@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -37,10 +38,14 @@ class Unfit(ValueError):
 
 @dataclass(slots=True)
 class Losses:
-    """The records left out of one document, and how deep the current value is nested."""
+    """The records left out of one document, and how deep the current value is nested.
+
+    Where more than `most` would be left out, the document itself is unfit.
+    """
 
     unfit: list[Unfit] = field(default_factory=list)
     depth: int = 0
+    most: int = sys.maxsize
 
 
 _Convert = Callable[[Any, Losses], Any]
@@ -129,6 +134,8 @@ def _records(convert: _Convert) -> _Convert:
             try:
                 out.append(convert(item, losses))
             except Unfit as error:
+                if len(losses.unfit) >= losses.most:
+                    raise Unfit(f"expected at most {losses.most} unfit records") from None
                 losses.unfit.append(error)
             for unfit in losses.unfit[before:]:
                 unfit.inside(f"[{index}]")

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from collector.files._events import APPLICATION, PHRASES, recognise, squeezed
-from collector.files._otlp import record_lists
+from collector.files._otlp import SHAPES, record_lists
 from correlator.model.records import Signal
 
 _NAME = "event.name"  # where it stood before log records had a field for it
@@ -18,11 +18,24 @@ _LOWER = bytes(range(256)).lower()
 _PHRASES = tuple(tuple(map(squeezed, phrase.split("…"))) for event in sorted(APPLICATION) for phrase in PHRASES[event])
 
 
+def named(payload: bytes) -> bytes:
+    """A serialized request with its events named; most requests tell of none and come back as they are."""
+    openings = _openings(payload)
+    if not openings:
+        return payload
+    request = SHAPES[Signal.LOGS].request.FromString(payload)
+    _name(request, openings)
+    return request.SerializeToString()
+
+
 def name_events(request: Message) -> None:
     """Give an event name to each log record of `request` that has none and tells of a known happening."""
     openings = _openings(request.SerializeToString())
-    if not openings:
-        return
+    if openings:
+        _name(request, openings)
+
+
+def _name(request: Message, openings: set[str]) -> None:
     for records in record_lists(Signal.LOGS, request):
         for record in records:
             if not record.event_name:
