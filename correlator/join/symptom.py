@@ -55,7 +55,7 @@ def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -
     """The symptom between the windows of `evidence`, of `kind` if given; None when nothing stands out.
 
     `tests` is how many pairs of windows were tried (Bonferroni). With a kind given by the user its largest
-    change is reported even where it is within noise: the interval says so.
+    change is reported even where it is within noise: the interval says so. Availability is looked for in the errors.
     """
     scored = [(severity, s) for severity, s in _scored(evidence, kind, TAIL / tests)]
     if not scored:
@@ -65,7 +65,7 @@ def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -
 
 def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tuple[float, Symptom]]:
     for candidate in CANDIDATES:
-        if kind is not None and candidate.kind is not kind:
+        if kind is not None and candidate.kind is not (Kind.ERRORS if kind is Kind.AVAILABILITY else kind):
             continue
         frame, weight = source(evidence, candidate.signal)
         if frame is None:

@@ -27,9 +27,10 @@ class State(StrEnum):
 class Incident:
     """One version of an incident; the highest `version` of an id holds.
 
-    `detector` is what noticed it. `severity` is 1 at the smallest effect worth naming, or at the limit of an SLO. `baseline` is the stretch before
-    the onset that it is compared with. `quiet_since` is since when it has been seen to be well; `note` says what
-    keeps it open although nothing bad is seen. `agreed` counts diagnoses in a row that agreed with the one before.
+    `detector` is what noticed it. `severity` is 1 at the smallest effect worth naming, or at the limit of an
+    objective. `baseline` is the stretch before the onset that it is compared with. `quiet_since` is since when it has
+    been seen to be well; `note` says what keeps it open although nothing bad is seen. `agreed` counts diagnoses in a
+    row that agreed with the one before.
     """
 
     id: str

@@ -13,7 +13,8 @@ from correlator.model import names as n
 ENTRIES = yaml.safe_load(files("configs").joinpath("signals.yaml").read_text())
 INTERNAL = {
     "completion_rate", "failure_rate", "cached_token_rate", "host_cpu_idle", "host_cpu_idle_rate",
-    "cpu_throttled_periods", "cpu_periods", "telemetry_refused", "process_start",
+    "cpu_throttled_periods", "cpu_periods", "process_start", "telemetry_accepted", "telemetry_refused",
+    "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped",
 }  # fmt: skip
 """Read from sources only to derive canonical signals from them."""
 
