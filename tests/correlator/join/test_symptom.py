@@ -136,3 +136,11 @@ def test_the_larger_of_two_symptoms_is_named() -> None:
     symptom = found(fault)
     assert symptom is not None
     assert Kind.ERRORS == symptom.kind
+
+
+def test_availability_asked_for_is_looked_for_in_the_errors() -> None:
+    """Nobody measures availability as such; that nearly all requests fail is it, that many fail is errors."""
+    for share, kind in ((0.98, Kind.AVAILABILITY), (0.5, Kind.ERRORS)):
+        symptom = found(sometimes(n.ERROR, share, 1.0), Kind.AVAILABILITY)
+        assert symptom is not None
+        assert kind is symptom.kind
