@@ -6,7 +6,7 @@ maximised as the alias file says. Means per request carry their number of reques
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,8 @@ from correlator.model.evidence import Fact
 BUCKET_NS = 5_000_000_000
 """Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
 EVERYWHERE = "*"
+ALIAS = ["signal", "rank", "bucket"]
+"""What makes one value of one source name."""
 LOSSES = ("telemetry_refused", "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped")
 """Ways in which a Collector loses spans; each is counted by itself, so they add up."""
 FULL = 0.9
@@ -38,18 +40,28 @@ def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact
 
 
 def _wide(points: pd.DataFrame) -> pd.DataFrame:
+    """A column for each signal by bucket; where an alias of better rank is silent the next one speaks."""
     if points.empty:
         return pd.DataFrame(index=pd.Index([], dtype=np.int64))
-    columns: dict[str, pd.Series] = {}
-    for signal, rows in points.groupby("signal"):
-        ranked = [_one_alias(part) for _, part in rows.groupby("rank")]
-        merged = ranked[0]
-        for other in ranked[1:]:
-            merged = merged.combine_first(other)
-        columns[str(signal)] = merged["value"]
-        if merged["weight"].notna().any():
-            columns[f"n.{signal}"] = merged["weight"]
-    return pd.DataFrame(columns)
+    rows = points.assign(bucket=points["start"] // BUCKET_NS)
+    weighed = rows["weight"].notna().groupby([rows["signal"], rows["rank"]]).transform("any")
+    told = pd.concat([_means(rows[weighed]), *_levels(rows[~weighed])]).sort_index()
+    best = told.groupby(level=["signal", "bucket"]).first().unstack("signal")
+    values, weights = best["value"], best["weight"].dropna(axis="columns", how="all")
+    return values.join(weights.add_prefix("n."))
+
+
+def _means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means per request: of several, the mean over the requests behind them."""
+    sums = rows.assign(value=rows["value"] * rows["weight"]).groupby(ALIAS)[["value", "weight"]].sum()
+    return sums.assign(value=sums["value"] / sums["weight"])
+
+
+def _levels(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """States and rates: first each series by itself, then parallel series as their signal says."""
+    for across, same in rows.groupby("across"):
+        within = same.groupby([*ALIAS, "series"])["value"].agg("max" if across == "max" else "mean")
+        yield within.groupby(level=ALIAS).agg(across).to_frame().assign(weight=np.nan)
 
 
 def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataFrame:
@@ -61,18 +73,6 @@ def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataF
     crowded = moments[moments[n.WAITING.name] > 0]
     running = crowded[n.RUNNING.name].groupby(crowded.index // BUCKET_NS).mean()
     return wide.join(running.rename(n.RUNNING_WHILE_WAITING.name))
-
-
-def _one_alias(rows: pd.DataFrame) -> pd.DataFrame:
-    across = rows["across"].iloc[0]
-    rows = rows.assign(bucket=rows["start"] // BUCKET_NS)
-    if rows["weight"].notna().any():
-        total = (rows["value"] * rows["weight"]).groupby(rows["bucket"]).sum()
-        weight = rows["weight"].groupby(rows["bucket"]).sum()
-        return pd.DataFrame({"value": total / weight, "weight": weight})
-    within = rows.groupby(["bucket", "series"])["value"].agg("max" if across == "max" else "mean")
-    value = within.groupby(level=0).agg(across)
-    return pd.DataFrame({"value": value, "weight": np.nan})
 
 
 def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from correlator.model import student
 from correlator.model.evidence import BASELINE, INCIDENT, Interval
 
 Floats = NDArray[np.float64]
@@ -233,8 +233,8 @@ def _drift(sides: tuple[_Side, _Side]) -> float:
 def _interval(
     point: float, error: float, freedom: float, back: Callable[[float], float], unit: str, blocks: int
 ) -> Effect:
-    reach = float(stdtrit(freedom, 1 - TAIL)) * error
-    p_above = float(stdtr(freedom, -point / max(error, 1e-12)))
+    reach = student.quantile(1 - TAIL, freedom) * error
+    p_above = student.below(-point / max(error, 1e-12), freedom)
     interval = Interval(float(back(point)), float(back(point - reach)), float(back(point + reach)), unit)
     return Effect(interval, p_above=p_above, p_below=1.0 - p_above, blocks=blocks)
 
