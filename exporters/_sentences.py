@@ -25,6 +25,11 @@ _SHARES = {
 }
 HOW_TO_READ = "Most probable first, with the share of the symptom each explains and its 90% interval."
 HOW_TO_COUNT = "In brackets: stretches of 10 s counted (blocks), and q, the share of false alarms at this line."
+_PLACEBO = {
+    None: "",
+    "passed": " Comparing the two halves of the baseline does not bring it up.",
+    "too little data": " The baseline is too short to try whether its two halves bring it up as well.",
+}
 _OUTCOMES = {"held": "held", "failed": "failed", "inconclusive": "undecided", "untestable": "not tested"}
 
 
@@ -196,7 +201,7 @@ def stability(diagnosis: Diagnosis) -> str:
     onset = f", some with the onset moved by up to ±{n.quantity(s.onset_shift_s, 's')}" if s.onset_shift_s else ""
     causes = "; ".join(n.clean(cause, 200) for cause in s.changed_by[:5])
     changed = f" It changed when: {causes}." if causes else ""
-    return f"The first answer stayed first in {s.top_kept} of {s.runs} re-runs{onset}.{changed}"
+    return f"The first answer stayed first in {s.top_kept} of {s.runs} re-runs{onset}.{changed}{_PLACEBO[s.placebo]}"
 
 
 def unusable(coverage: Coverage) -> str:

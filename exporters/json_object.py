@@ -117,6 +117,7 @@ def _stability(stability: Stability) -> dict[str, Any]:
         "onset_shift_s": stability.onset_shift_s,
         "changed_by": stability.changed_by,
         "rank_kept": stability.rank_kept,
+        "placebo": stability.placebo,
     }
 
 

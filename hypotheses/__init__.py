@@ -2,11 +2,18 @@
 
 from correlator.model.evidence import Kind
 from correlator.model.findings import Experiment
+from hypotheses._cache import cached_less
+from hypotheses._combine import by_kind, either, together
 from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
-from hypotheses._happenings import changed, confined_to_changed, occurs
-from hypotheses._predict import not_grown, plateaus, reaches, shifted, shifted_by, stays_below, together
-from hypotheses._relations import accounts_for, fades, precedes, rises_with, second_source_disagrees, spares
+from hypotheses._facts import began_with_change, changed, not_lowered
+from hypotheses._happenings import occurs
+from hypotheses._levels import plateaus, reaches, stays_below
+from hypotheses._limits import at_limit, fitting_requests_succeed, refusals_exceed_context, sits_at, times_out_near
+from hypotheses._predict import nearer_to_one, not_fallen, not_grown, shifted, shifted_by
+from hypotheses._relations import accounts_for, fades, levels_off, precedes, rises_with, spares
+from hypotheses._scope import confined_to_changed, hits_all_alike
+from hypotheses._telemetry import records_lost, second_source_disagrees
 
 UP, DOWN = Direction.UP, Direction.DOWN
 
@@ -20,21 +27,36 @@ __all__ = [
     "Prediction",
     "Test",
     "accounts_for",
+    "at_limit",
+    "began_with_change",
+    "by_kind",
+    "cached_less",
     "changed",
     "confined_to_changed",
+    "either",
     "fades",
+    "fitting_requests_succeed",
+    "hits_all_alike",
+    "levels_off",
+    "nearer_to_one",
     "necessary",
+    "not_fallen",
     "not_grown",
+    "not_lowered",
     "occurs",
     "plateaus",
     "precedes",
     "reaches",
+    "records_lost",
+    "refusals_exceed_context",
     "rises_with",
     "second_source_disagrees",
     "separating",
     "shifted",
     "shifted_by",
+    "sits_at",
     "spares",
     "stays_below",
+    "times_out_near",
     "together",
 ]

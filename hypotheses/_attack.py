@@ -31,16 +31,17 @@ RESAMPLES = 2
 """Each costs as much as moving the onset; two tell a lucky draw from a firm answer."""
 
 
-def fooled_by_placebo(supported: Sequence[Hypothesis], evidence: Evidence, find: FindSymptom) -> frozenset[str]:
-    """Ids that are also supported where nothing happened: the baseline's first half against its second."""
+def under_placebo(supported: Sequence[Hypothesis], evidence: Evidence, find: FindSymptom) -> dict[str, Verdict]:
+    """Verdicts where nothing happened: the baseline's first half against its second. To be supported there is to be
+    fooled; untestable there (too little data) proves nothing either way."""
     windows = evidence.windows
     if not supported or windows is None or evidence.symptom is None:
-        return frozenset()
+        return {}
     middle = (windows.baseline.start + windows.baseline.end) // 2
     halves = Windows(Window(windows.baseline.start, middle), Window(middle, windows.baseline.end))
     placebo = with_windows(evidence, halves)
     placebo = replace(placebo, symptom=find(placebo, evidence.symptom.kind))
-    return frozenset(j.hypothesis.id for j in judge_all(supported, placebo) if j.verdict is Verdict.SUPPORTED)
+    return {j.hypothesis.id: j.verdict for j in judge_all(supported, placebo)}
 
 
 def variations(evidence: Evidence, find: FindSymptom) -> Iterator[tuple[str, Evidence]]:

@@ -13,6 +13,8 @@ from correlator.model.effects import TAIL, Effect
 from correlator.model.evidence import Interval
 from correlator.model.findings import Outcome, Reading
 
+UNCHANGED = "unchanged"
+
 
 class Direction(StrEnum):
     """Which way a signal should have moved."""
@@ -46,7 +48,7 @@ def stayed(effect: Effect, within: float, what: str) -> Reading:
 def spelled(interval: Interval) -> str:
     """An interval in words: `×2.1 (1.5 to 3.0)`, or with its unit; `unchanged` where nothing moved at all."""
     if interval.low == interval.high == (1.0 if interval.unit == "ratio" else 0.0):
-        return "unchanged"
+        return UNCHANGED
     if interval.unit == "ratio":
         return f"×{interval.value:.3g} ({interval.low:.3g} to {interval.high:.3g})"
     unit = "" if interval.unit in ("", "1") else f" {interval.unit}"

@@ -43,6 +43,29 @@ def lines(hypothesis: Hypothesis) -> list[str]:
     return [*out, f"Remedy: {hypothesis.remedy}"]
 
 
+def described(hypothesis: Hypothesis) -> dict[str, object]:
+    """One hypothesis as a plain object, as the API shows it."""
+    experiment = hypothesis.experiment
+    return {
+        "id": hypothesis.id,
+        "claim": hypothesis.claim,
+        "explains": sorted(hypothesis.explains),
+        "predictions": [
+            {
+                "id": p.id,
+                "statement": p.test.statement,
+                "necessary": p.necessary,
+                "signals": [signal.name for signal in p.test.signals],
+            }
+            for p in hypothesis.predictions
+        ],
+        "rivals": list(hypothesis.rivals),
+        "upstream_of": list(hypothesis.upstream_of),
+        "experiment": experiment and {n: getattr(experiment, n) for n in ("id", "why", "command", "expect")},
+        "remedy": hypothesis.remedy,
+    }
+
+
 def reference() -> str:
     """All hypotheses as one Markdown page (docs/hypotheses.md)."""
     head = ["# Hypotheses", "", "Generated from the values in `hypotheses/` by `make docs`; do not edit.", ""]

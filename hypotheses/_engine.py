@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import log2
 
 from correlator.model.evidence import Evidence
-from correlator.model.findings import Experiment, Finding, Role, Stability, Verdict
-from hypotheses._attack import FindSymptom, fooled_by_placebo, onset_shift, variations
+from correlator.model.findings import Experiment, Finding, Placebo, Role, Stability, Verdict
+from hypotheses._attack import FindSymptom, onset_shift, under_placebo, variations
 from hypotheses._chain import roles
 from hypotheses._contract import Hypothesis
 from hypotheses._judge import Judged, judge_all
@@ -41,20 +41,21 @@ class Engine:
 
     def answer(self, evidence: Evidence, attack: bool = True) -> Answer:
         """The findings for evidence with windows and symptom set."""
-        judged = self._judged(evidence)
+        judged, placebo = self._judged(evidence)
         findings = self._findings(judged, evidence)
         stability = self._attacked(findings, evidence) if attack and evidence.symptom else Stability()
+        stability = replace(stability, placebo=_told(placebo.get(findings[0].hypothesis)))
         nothing = next(f.probability for f in findings if f.hypothesis == NONE_OF_THESE)
         return Answer(findings, nothing, stability, next_experiment(findings) if evidence.symptom else None)
 
-    def _judged(self, evidence: Evidence) -> tuple[Judged, ...]:
+    def _judged(self, evidence: Evidence) -> tuple[tuple[Judged, ...], Mapping[str, Verdict]]:
+        """Every cause judged, those that a placebo supports as well doubted; and the placebo's verdicts."""
         judged = judge_all(self._causes(), evidence)
-        if evidence.symptom is None:
-            return judged
         supported = [j.hypothesis for j in judged if j.verdict is Verdict.SUPPORTED]
-        fooled = fooled_by_placebo(supported, evidence, self.find_symptom)
+        placebo = under_placebo(supported, evidence, self.find_symptom)
+        fooled = {name for name, verdict in placebo.items() if verdict is Verdict.SUPPORTED}
         judged = tuple(_doubted(j, PLACEBO) if j.hypothesis.id in fooled else j for j in judged)
-        return _without_trust(judged)
+        return _without_trust(judged), placebo
 
     def _causes(self) -> list[Hypothesis]:
         return [h for h in self.hypotheses if h.id != NONE_OF_THESE]
@@ -145,6 +146,12 @@ def next_experiment(findings: Sequence[Finding]) -> Experiment | None:
     if not worth:
         return None
     return max(worth, key=lambda pair: (pair[0], pair[1].probability))[1].experiment
+
+
+def _told(placebo: Verdict | None) -> Placebo | None:
+    if placebo is None:
+        return None
+    return Placebo.TOO_LITTLE_DATA if placebo is Verdict.UNTESTABLE else Placebo.PASSED
 
 
 def _entropy(p: float) -> float:

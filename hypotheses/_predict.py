@@ -1,4 +1,4 @@
-"""Predictions about how a signal moved, or where it lay, between baseline and incident."""
+"""Predictions about how a signal moved between baseline and incident."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from correlator.model.effects import MIN_BLOCKS, difference, ratio
-from correlator.model.evidence import INCIDENT, Evidence, Interval
+from correlator.model.effects import Effect, difference, ratio
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Signal
 from hypotheses._contract import Test
-from hypotheses._decide import Direction, moved, stayed
-from hypotheses._frames import Frame, frame_with, incident_with, too_few_blocks
+from hypotheses._decide import UNCHANGED, Direction, moved, spelled, stayed
+from hypotheses._frames import frame_with, too_few_blocks
 
-OFTEN = 0.05
-"""A state met in 5 % of the incident's rows, in two blocks or more, was there; less is a blip."""
-MOSTLY = 0.5
-CAP = 0.9
-"""The cap is the 90th percentile, not the maximum: a few readings from before the limit took hold do not set it.
-A limit lets at least one through, so the cap is 1 or more."""
-NEAR = 0.8
-"""Readings averaged over 5 s dip below a cap whenever a place is free for a moment."""
+LEFT_FELL = 1.5
+"""Waiting for a share of something grows with one over what is left of it: half as long again."""
 
 
 def shifted(signal: Signal, direction: Direction, at_least: float, statistic: str = "mean") -> Test:
@@ -36,9 +30,9 @@ def shifted(signal: Signal, direction: Direction, at_least: float, statistic: st
         effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
         if effect is None:
             return too_few_blocks()
-        return moved(effect, direction, at_least, _named(signal, statistic), examples(frame.rows, signal, direction))
+        return _moved(effect, direction, at_least, named(signal, statistic), examples(frame.rows, signal, direction))
 
-    return Test(f"{_named(signal, statistic)} {way} by a factor of at least {at_least:g}", read, (signal,))
+    return Test(f"{named(signal, statistic)} {way} by a factor of at least {at_least:g}", read, (signal,))
 
 
 def shifted_by(signal: Signal, direction: Direction, at_least: float) -> Test:
@@ -52,9 +46,16 @@ def shifted_by(signal: Signal, direction: Direction, at_least: float) -> Test:
         effect = difference(frame.rows, signal.name, "mean", frame.weight(signal), signal.unit)
         if effect is None:
             return too_few_blocks()
-        return moved(effect, direction, at_least, _named(signal), examples(frame.rows, signal, direction))
+        return _moved(effect, direction, at_least, named(signal), examples(frame.rows, signal, direction))
 
-    return Test(f"{_named(signal)} {way} by at least {at_least:g}", read, (signal,))
+    return Test(f"{named(signal)} {way} by at least {at_least:g}", read, (signal,))
+
+
+def _moved(effect: Effect, direction: Direction, at_least: float, what: str, traces: tuple[str, ...]) -> Reading:
+    """What never varied was no trial: it has no p-value, and does not count among those that chance might have won
+    (independent filtering, Bourgon et al. 2010)."""
+    reading = moved(effect, direction, at_least, what, traces)
+    return replace(reading, p_value=None) if spelled(effect.interval) == UNCHANGED else reading
 
 
 def not_grown(signal: Signal, within: float, statistic: str = "mean") -> Test:
@@ -65,96 +66,50 @@ def not_grown(signal: Signal, within: float, statistic: str = "mean") -> Test:
         if isinstance(frame, Reading):
             return frame
         effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
-        return too_few_blocks() if effect is None else stayed(effect, within, _named(signal, statistic))
+        return too_few_blocks() if effect is None else stayed(effect, within, named(signal, statistic))
 
-    return Test(f"{_named(signal, statistic)} did not grow by a factor of {within:g}", read, (signal,))
-
-
-def together(*tests: Test) -> Test:
-    """All of them hold; the worst outcome is the outcome."""
-    order = (Outcome.FAILED, Outcome.UNTESTABLE, Outcome.INCONCLUSIVE, Outcome.HELD)
-
-    def read(evidence: Evidence) -> Reading:
-        readings = [test.read(evidence) for test in tests]
-        worst = min(readings, key=lambda reading: order.index(reading.outcome))
-        reasons = "; ".join(r.reason for r in readings) if worst.outcome is Outcome.HELD else worst.reason
-        missing = tuple(dict.fromkeys(m for r in readings for m in r.missing))
-        return replace(worst, reason=reasons, missing=missing)
-
-    signals = tuple(dict.fromkeys(s for test in tests for s in test.signals))
-    return Test("; ".join(test.statement for test in tests), read, signals)
+    return Test(f"{named(signal, statistic)} did not grow by a factor of {within:g}", read, (signal,))
 
 
-def reaches(signal: Signal, level: float) -> Test:
-    """During the incident the signal was at or above a level, more than once."""
+def not_fallen(signal: Signal, within: float) -> Test:
+    """The signal did not fall below one over this ratio."""
 
     def read(evidence: Evidence) -> Reading:
-        frame = incident_with(evidence, signal)
+        frame = frame_with(evidence, signal)
         if isinstance(frame, Reading):
             return frame
-        rows = _incident(frame, signal)
-        share, highest, blocks = _at_or_above(rows, signal, level)
-        if rows["block"].nunique() < MIN_BLOCKS:
-            return too_few_blocks(rows["block"].nunique())
-        held = share >= OFTEN and blocks >= 2
-        outcome = Outcome.HELD if held else Outcome.FAILED if blocks == 0 else Outcome.INCONCLUSIVE
-        text = f"{_named(signal)} peaked at {highest:.3g}, at or above {level:g} in {share:.0%} of the incident"
-        return Reading(outcome, text, Interval(highest, highest, highest, signal.unit), None, rows["block"].nunique())
+        effect = ratio(frame.rows, signal.name, "mean", frame.weight(signal))
+        if effect is None:
+            return too_few_blocks()
+        low, high = effect.interval.low, effect.interval.high
+        held, failed = low > 1 / within, high < 1 / within
+        outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.INCONCLUSIVE
+        return Reading(outcome, f"{signal.name} {spelled(effect.interval)}", effect.interval, None, effect.blocks)
 
-    return Test(f"{_named(signal)} reached {level:g} in the incident", read, (signal,))
-
-
-def stays_below(signal: Signal, level: float, while_positive: Signal) -> Test:
-    """Whenever `while_positive` was above zero in the incident, the signal was mostly below a level."""
-
-    def read(evidence: Evidence) -> Reading:
-        rows = _whenever(evidence, signal, while_positive)
-        if isinstance(rows, Reading):
-            return rows
-        below = _share_of_blocks(rows, rows[signal.name] < level)
-        outcome = Outcome.HELD if below > 1 - OFTEN else Outcome.FAILED if below < MOSTLY else Outcome.INCONCLUSIVE
-        text = f"{_named(signal)} was below {level:g} {below:.0%} of the time with {_named(while_positive)} above 0"
-        return Reading(outcome, text, None, None, rows["block"].nunique())
-
-    statement = f"{_named(signal)} stayed below {level:g} while {_named(while_positive)} was above 0"
-    return Test(statement, read, (signal, while_positive))
+    return Test(f"{signal.name} did not fall by a factor of {within:g}", read, (signal,))
 
 
-def plateaus(signal: Signal, while_positive: Signal) -> Test:
-    """Whenever `while_positive` was above zero in the incident, the signal sat at one flat cap."""
+def nearer_to_one(share: Signal, left: Signal, at_least: float, otherwise: Signal) -> Test:
+    """A share rose by this ratio; one too near to 1 to rise so far, by what is left of it (LEFT_FELL).
+
+    Where hardly anything was left before, that may not tell either: then `otherwise` would.
+    """
+    rose, fell = shifted(share, Direction.UP, at_least), shifted(left, Direction.DOWN, LEFT_FELL)
 
     def read(evidence: Evidence) -> Reading:
-        rows = _whenever(evidence, signal, while_positive)
-        if isinstance(rows, Reading):
-            return rows
-        cap = max(1.0, float(rows[signal.name].quantile(CAP)))
-        near = _share_of_blocks(rows, rows[signal.name] >= NEAR * cap)
-        outcome = Outcome.HELD if near >= 0.6 else Outcome.FAILED if near < 0.3 else Outcome.INCONCLUSIVE
-        condition = f"with {_named(while_positive)} above 0"
-        text = f"{_named(signal)} was near its cap of {cap:.3g} {near:.0%} of the time {condition}"
-        return Reading(outcome, text, None, None, rows["block"].nunique())
+        frame, reading = frame_with(evidence, share), rose.read(evidence)
+        if isinstance(frame, Reading) or reading.outcome is Outcome.HELD:
+            return reading
+        before = float(frame.rows.loc[frame.rows["period"] == BASELINE, share.name].mean())
+        if before * at_least <= 1:
+            return reading
+        remaining = fell.read(evidence)
+        if remaining.outcome in (Outcome.HELD, Outcome.FAILED):
+            return remaining
+        reason = f"{share.name} was {before:.2f} before, too near to 1 to show more: {remaining.reason}"
+        return replace(remaining, outcome=Outcome.UNTESTABLE, reason=reason, missing=(otherwise.name,))
 
-    statement = f"{_named(signal)} sat at a flat cap while {_named(while_positive)} was above 0"
-    return Test(statement, read, (signal, while_positive))
-
-
-def _whenever(evidence: Evidence, signal: Signal, positive: Signal) -> pd.DataFrame | Reading:
-    """The incident's rows in which `positive` is above zero, if they lie in enough blocks to speak."""
-    frame = incident_with(evidence, signal, positive)
-    if isinstance(frame, Reading):
-        return frame
-    rows = _incident(frame, signal)
-    rows = rows[rows[positive.name] > 0]
-    blocks = rows["block"].nunique()
-    if blocks >= MIN_BLOCKS:
-        return rows
-    text = f"{_named(positive)} was above zero in {blocks} blocks of the incident"
-    return Reading(Outcome.INCONCLUSIVE if blocks else Outcome.FAILED, text, None, None, blocks)
-
-
-def _share_of_blocks(rows: pd.DataFrame, met: pd.Series) -> float:
-    """Mean over blocks of the share of rows that meet a condition: a block counts once."""
-    return float(met.groupby(rows["block"], observed=True).mean().mean())
+    return Test(rose.statement, read, (share, left))
 
 
 def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Direction.UP) -> tuple[str, ...]:
@@ -166,14 +121,6 @@ def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Directio
     return tuple(str(t) for t in rows["trace_id"].iloc[order[~np.isnan(values[order])]])
 
 
-def _incident(frame: Frame, signal: Signal) -> pd.DataFrame:
-    return frame.rows[(frame.rows["period"] == INCIDENT) & frame.rows[signal.name].notna()]
-
-
-def _at_or_above(rows: pd.DataFrame, signal: Signal, level: float) -> tuple[float, float, int]:
-    above = rows[signal.name] >= level
-    return float(above.mean()), float(rows[signal.name].max()), int(rows.loc[above, "block"].nunique())
-
-
-def _named(signal: Signal, statistic: str = "mean") -> str:
+def named(signal: Signal, statistic: str = "mean") -> str:
+    """A signal in a sentence."""
     return signal.name if statistic == "mean" else f"{statistic} of {signal.name}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from correlator.model.effects import TAIL, Effect, difference, rank_correlation, ratio, share_of_change
+from correlator.model.effects import TAIL, difference, rank_correlation, ratio, share_of_change
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import CLIENT_LATENCY, LATENCY, SERVER_LATENCY, Group, Signal, part_name
+from correlator.model.names import LATENCY, Group, Signal, part_name
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
@@ -15,6 +15,8 @@ from hypotheses._predict import examples
 
 CORRELATION = 0.1
 """Cohen's smallest correlation worth naming."""
+STRONG = 0.5
+"""Cohen's smallest strong correlation."""
 SPARED = 1.15
 """A group whose latency moved less than this is spared: half (in logarithm) of the 1.3 that makes a symptom."""
 SYMPTOMATIC = 1.3
@@ -44,6 +46,25 @@ def rises_with(effect: Signal, cause: Signal, in_incident: bool = False) -> Test
         return Reading(outcome, text, interval, found.p_above, found.blocks, examples(rows, cause))
 
     return Test(f"{effect.name} rises with {cause.name}", read, (effect, cause))
+
+
+def levels_off(effect: Signal, cause: Signal) -> Test:
+    """During the incident more of the cause brings no more of the effect: it is at its plateau."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, effect, cause)
+        if isinstance(frame, Reading):
+            return frame
+        found = rank_correlation(frame.rows[frame.rows["period"] == INCIDENT], effect.name, cause.name)
+        if found is None:
+            return too_few_blocks()
+        interval = found.interval
+        flat = interval.value < CORRELATION and interval.high < STRONG
+        outcome = Outcome.HELD if flat else Outcome.FAILED if interval.low > CORRELATION else Outcome.INCONCLUSIVE
+        text = f"rank correlation of {effect.name} with {cause.name} within the incident {spelled(interval)}"
+        return Reading(outcome, text, interval, None, found.blocks)
+
+    return Test(f"{effect.name} no longer rises with {cause.name} in the incident", read, (effect, cause))
 
 
 def _constant(rows: pd.DataFrame, effect: Signal, cause: Signal) -> Reading:
@@ -142,7 +163,7 @@ def precedes(cause: Signal, effect: Signal) -> Test:
         frame = frame_with(evidence, cause, effect)
         if isinstance(frame, Reading):
             return frame
-        left, followed = (_first_departure(frame.rows, s) for s in (cause, effect))
+        left, followed = (first_departure(frame.rows, s) for s in (cause, effect))
         if left is None or followed is None:
             return Reading(Outcome.INCONCLUSIVE, "one of the two never clearly left its baseline range")
         order = list(dict.fromkeys(frame.rows.sort_values("start")["block"]))
@@ -153,7 +174,8 @@ def precedes(cause: Signal, effect: Signal) -> Test:
     return Test(f"{cause.name} moved no later than {effect.name}", read, (cause, effect))
 
 
-def _first_departure(rows: pd.DataFrame, signal: Signal) -> str | None:
+def first_departure(rows: pd.DataFrame, signal: Signal) -> str | None:
+    """The first block of the incident whose mean lies above every block of the baseline."""
     means = rows.groupby(["period", "block"])[signal.name].mean().dropna()
     if BASELINE not in means.index.get_level_values(0):
         return None
@@ -197,36 +219,3 @@ def _faded(early: Interval, late: Interval) -> Outcome:
 def _middle(rows: pd.DataFrame) -> float:
     incident = rows.loc[rows["period"] == INCIDENT, "start"]
     return float((incident.min() + incident.max()) / 2)
-
-
-def second_source_disagrees() -> Test:
-    """A latency measured at one place by traces and by metrics moved in only one of them.
-
-    The place is the client's call or the engine's request, or the whole request where metrics know only that
-    (otherwise their whole request may be an inner one).
-    """
-
-    def read(evidence: Evidence) -> Reading:
-        requests, series = evidence.compared
-        inner = [s for s in (CLIENT_LATENCY, SERVER_LATENCY) if s.name in series]
-        both = [s for s in inner or [LATENCY] if s.name in requests & series]
-        if not both:
-            missing = (CLIENT_LATENCY.name, SERVER_LATENCY.name, LATENCY.name)
-            return untestable(missing, "no latency was measured by traces and by metrics at the same place")
-        name = both[0].name
-        weight = f"n.{name}" if f"n.{name}" in series else None
-        traces, metrics = ratio(evidence.requests, name), ratio(evidence.series, name, "mean", weight)
-        if traces is None or metrics is None:
-            return too_few_blocks()
-        return _disagreement(both[0], traces, metrics)
-
-    return Test("traces and metrics disagree about the latency of one place", read, (CLIENT_LATENCY, SERVER_LATENCY))
-
-
-def _disagreement(signal: Signal, traces: Effect, metrics: Effect) -> Reading:
-    one, other = traces.interval, metrics.interval
-    both = min(one.value, other.value) >= SPARED
-    apart = one.low > other.high or other.low > one.high
-    outcome = Outcome.FAILED if both else Outcome.HELD if apart else Outcome.INCONCLUSIVE
-    text = f"{signal.name} by traces {spelled(one)}, by metrics {spelled(other)}"
-    return Reading(outcome, text, other, None, min(traces.blocks, metrics.blocks))

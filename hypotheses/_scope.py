@@ -1,45 +1,156 @@
-"""Who is hit: attribute values that carry most of the symptom although they are only part of the traffic."""
+"""Who is hit: only what changed, all alike, or the values of one attribute that carry most of the symptom."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
 import pandas as pd
 
-from correlator.model.effects import ratio
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence
-from correlator.model.names import LATENCY
-from hypotheses._relations import SPARED
+from correlator.model.effects import MIN_BLOCKS, Effect, difference, ratio
+from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind
+from correlator.model.findings import Outcome, Reading
+from correlator.model.names import LATENCY, Signal
+from hypotheses._contract import Test
+from hypotheses._decide import spelled
+from hypotheses._frames import frame_with, too_few_blocks, untestable
+from hypotheses._relations import SPARED, SYMPTOMATIC
 
 MOST = 0.8
 PART = 0.6
 MIN_REQUESTS = 10
+GROUPS = 50
+"""Groups compared; further ones would only add chances of an accidental difference."""
+SMALLEST_SHARE = {Kind.ERRORS: 0.02, Kind.AVAILABILITY: 0.02, Kind.QUALITY: 0.05}
+"""The smallest share of requests, more than before, that is called a symptom of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """How a symptom is measured on a group of requests: below `spared` it is spared, above `symptom` it is ill."""
+
+    signal: Signal
+    spared: float
+    symptom: float
+
+    def of(self, rows: pd.DataFrame) -> Effect | None:
+        """A ratio of means; of shares, which may start at zero, the difference."""
+        compare = ratio if self.signal is LATENCY else difference
+        return compare(rows, self.signal.name)
+
+
+def yardstick(evidence: Evidence) -> Yardstick:
+    """That of the symptom, if it is a share of requests; otherwise latency's."""
+    symptom = evidence.symptom
+    if symptom is None or symptom.kind not in SMALLEST_SHARE:
+        return Yardstick(LATENCY, SPARED, SYMPTOMATIC)
+    smallest = SMALLEST_SHARE[symptom.kind]
+    return Yardstick(symptom.signal, smallest / 2, smallest)
+
+
+def confined_to_changed(prefix: str = "attribute.service.") -> Test:
+    """Only requests served by what changed got worse; others of the same time were spared."""
+
+    def read(evidence: Evidence) -> Reading:
+        measure = yardstick(evidence)
+        frame = frame_with(evidence, measure.signal)
+        if isinstance(frame, Reading):
+            return frame
+        for column in (c for c in evidence.requests.columns if c.startswith(prefix)):
+            split = _old_and_new(evidence.requests, column, measure)
+            if split is not None:
+                return split
+        reason = "everything changed at once: nobody is left to compare with"
+        return untestable(("an instance that did not change",), reason)
+
+    return Test("only what changed is worse off", read, (LATENCY,))
+
+
+def _old_and_new(rows: pd.DataFrame, column: str, measure: Yardstick) -> Reading | None:
+    """Values that were there before against values that appeared with the incident.
+
+    Only blocks in which both served count: an instance that stopped when the other began is no witness.
+    """
+    before = set(rows.loc[rows["period"] == BASELINE, column].dropna())
+    is_new = ~rows[column].isin(before)
+    during = rows["period"] == INCIDENT
+    shared = set(rows.loc[during & is_new, "block"]) & set(rows.loc[during & ~is_new, "block"])
+    if len(shared) < MIN_BLOCKS:
+        return None
+    kept = ~during | rows["block"].isin(shared)
+    old, new = (measure.of(part) for part in (rows[kept & ~is_new], rows[kept & (~during | is_new)]))
+    if old is None or new is None:
+        return too_few_blocks()
+    spared = old.interval.value < measure.spared and new.interval.low > measure.spared
+    outcome = Outcome.HELD if spared else Outcome.FAILED if old.interval.low > measure.spared else Outcome.INCONCLUSIVE
+    name = column.removeprefix("attribute.")
+    text = f"unchanged {name} {spelled(old.interval)}, new {spelled(new.interval)}"
+    return Reading(outcome, text, new.interval, new.p_above, new.blocks)
+
+
+def hits_all_alike() -> Test:
+    """Whatever attribute requests are told apart by, each of its values got worse and none was spared."""
+
+    def read(evidence: Evidence) -> Reading:
+        measure = yardstick(evidence)
+        if isinstance(frame := frame_with(evidence, measure.signal), Reading):
+            return frame
+        groups = list(islice(_groups(evidence.requests, measure), GROUPS))
+        if not groups:
+            return untestable(("an attribute that tells requests apart",), "nothing tells these requests apart")
+        spared = [f"{name} {spelled(e.interval)}" for name, e in groups if e.interval.high < measure.symptom]
+        if spared:
+            return Reading(Outcome.FAILED, f"spared: {'; '.join(spared[:3])}", None, None, groups[0][1].blocks)
+        alike = all(effect.interval.low > measure.spared for _, effect in groups)
+        text = f"{len(groups)} groups of requests, the least affected {spelled(_least(groups).interval)}"
+        return Reading(Outcome.HELD if alike else Outcome.INCONCLUSIVE, text, None, None, groups[0][1].blocks)
+
+    return Test("it hits all requests alike, whatever they are told apart by", read, (LATENCY,))
+
+
+def _groups(rows: pd.DataFrame, measure: Yardstick) -> Iterator[tuple[str, Effect]]:
+    """Each attribute value that at least ten requests of either window have, with its effect."""
+    compared = rows[rows["period"] != ""]
+    for column in (c for c in rows.columns if c.startswith("attribute.")):
+        counts = compared.groupby([column, compared["period"].astype(str)]).size().unstack(fill_value=0)
+        often = counts[(counts.reindex(columns=[BASELINE, INCIDENT], fill_value=0) >= MIN_REQUESTS).all(axis=1)]
+        effects = [(v, measure.of(compared[compared[column] == v])) for v in often.index] if len(often) > 1 else []
+        yield from ((f"{column.removeprefix('attribute.')}={v}", e) for v, e in effects if e is not None)
+
+
+def _least(groups: list[tuple[str, Effect]]) -> Effect:
+    return min((effect for _, effect in groups), key=lambda effect: effect.interval.low)
 
 
 def scope_of(evidence: Evidence) -> dict[str, str]:
     """Attribute → value for each attribute that confines the symptom; empty when everybody is hit alike."""
-    if evidence.symptom is None or evidence.symptom.signal is not LATENCY or LATENCY.name not in evidence.requests:
+    symptom, measure = evidence.symptom, yardstick(evidence)
+    if symptom is None or symptom.signal is not measure.signal or measure.signal.name not in evidence.requests:
         return {}
     rows = evidence.requests
     found = {}
     for column in (c for c in rows.columns if c.startswith("attribute.")):
-        value = _confining(rows, column)
+        value = _confining(rows, column, measure)
         if value is not None:
             found[column.removeprefix("attribute.")] = value
     return found
 
 
-def _confining(rows: pd.DataFrame, column: str) -> str | None:
-    known = rows[rows[column].notna() & (rows["period"] != "")]
-    base = known[known["period"] == BASELINE].groupby(column)[LATENCY.name].mean()
+def _confining(rows: pd.DataFrame, column: str, measure: Yardstick) -> str | None:
+    name = measure.signal.name
+    known = rows[rows[column].notna() & rows[name].notna() & (rows["period"] != "")]
+    base = known[known["period"] == BASELINE].groupby(column)[name].mean()
     incident = known[known["period"] == INCIDENT]
     incident = incident[incident[column].isin(base.index)]
     if incident.empty or len(base) < 2:
         return None
-    excess = (incident[LATENCY.name] - incident[column].map(base)).groupby(incident[column]).sum()
+    excess = (incident[name] - incident[column].map(base)).groupby(incident[column]).sum()
     if excess.sum() <= 0:
         return None
     top = excess.idxmax()
     hit = incident[column] == top
     if excess[top] < MOST * excess.sum() or hit.mean() > PART or hit.sum() < MIN_REQUESTS:
         return None
-    others = ratio(known[known[column] != top], LATENCY.name)
-    return str(top) if others is not None and others.interval.value < SPARED else None
+    others = measure.of(known[known[column] != top])
+    return str(top) if others is not None and others.interval.value < measure.spared else None

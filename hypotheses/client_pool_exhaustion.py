@@ -1,7 +1,8 @@
 """Do calls wait in the client for a free connection?
 
 A pool with too few connections queues calls inside the client: the time between the client's start of a call and
-its arrival at the server grows, while the server is idle enough and never sees more calls than the pool has.
+its arrival at the server grows, while the server never sees more calls than the pool has. A pool that reports its
+use and its waits shows the same without traces.
 """
 
 from correlator.model.names import (
@@ -9,6 +10,9 @@ from correlator.model.names import (
     CALLS_QUEUED,
     NETWORK,
     OUTBOUND,
+    POOL_HELD,
+    POOL_PENDING,
+    POOL_SHARE,
     POOL_WAIT,
     SERVER_IN_FLIGHT,
     SERVER_LATENCY,
@@ -20,6 +24,8 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
+    at_limit,
+    either,
     necessary,
     not_grown,
     occurs,
@@ -27,7 +33,12 @@ from hypotheses import (
     rises_with,
     separating,
     shifted,
+    shifted_by,
+    together,
 )  # fmt: skip
+
+WAITED = shifted(POOL_WAIT, UP, at_least=1.5)
+FULL = at_limit(POOL_SHARE, while_high=POOL_WAIT)
 
 HYPOTHESIS = Hypothesis(
     id="client_pool_exhaustion",
@@ -35,12 +46,25 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset({Kind.LATENCY, Kind.ERRORS}),
     cause=OUTBOUND,
     predictions=(
-        necessary("wait_before_sending_grew", shifted(OUTBOUND, UP, at_least=1.5)),
-        necessary("accounts_for_it", accounts_for(NETWORK, at_least=0.2)),
-        necessary("waits_when_calls_are_open", rises_with(OUTBOUND, CALLS_IN_FLIGHT)),
-        necessary("server_never_sees_more_than_the_pool", plateaus(SERVER_IN_FLIGHT, while_positive=CALLS_QUEUED)),
+        necessary("wait_before_sending_grew", either(shifted(OUTBOUND, UP, at_least=1.5), where_measured=[WAITED])),
+        necessary("accounts_for_it", either(accounts_for(NETWORK), where_measured=[accounts_for(POOL_WAIT)])),
+        necessary(
+            "waits_when_calls_are_open",
+            either(
+                rises_with(OUTBOUND, CALLS_IN_FLIGHT),
+                where_measured=[together(WAITED, rises_with(POOL_WAIT, POOL_SHARE))],
+            ),
+        ),
+        necessary(
+            "server_never_sees_more_than_the_pool",
+            either(
+                plateaus(SERVER_IN_FLIGHT, while_positive=CALLS_QUEUED),
+                where_measured=[together(WAITED, FULL), shifted_by(POOL_PENDING, UP, at_least=0.5)],
+            ),
+        ),
         separating("server_did_not_slow_down", not_grown(SERVER_LATENCY, within=1.4)),
-        separating("pool_wait_was_measured", shifted(POOL_WAIT, UP, at_least=1.5)),
+        separating("connections_are_held_no_longer", together(WAITED, not_grown(POOL_HELD, within=1.4))),
+        separating("all_in_use_while_calls_wait", together(WAITED, FULL)),
         separating("pool_timeouts", occurs(Events.POOL_TIMEOUT, seen_by=frozenset({"application_log"}))),
     ),
     rivals=("host_cpu_contention", "traffic_surge"),

@@ -6,10 +6,15 @@ between client and server and in the services themselves, at unchanged traffic a
 
 from correlator.model.names import (
     ARRIVAL_RATE,
+    CPU_PRESSURE,
     CPU_THROTTLED,
+    ENGINE_HOST,
+    GATEWAY,
     HOST_CPU,
+    HOST_CPU_LEFT,
     HOST_SIDE,
     INPUT_TOKENS,
+    NETWORK,
     OUTPUT_TOKENS,
 )  # fmt: skip
 from hypotheses import (
@@ -18,6 +23,8 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
+    either,
+    nearer_to_one,
     necessary,
     not_grown,
     reaches,
@@ -28,22 +35,35 @@ from hypotheses import (
     together,
 )  # fmt: skip
 
+THROTTLED_OFTEN = reaches(CPU_THROTTLED, 0.25)
+"""In a quarter of its periods: where Kubernetes' usual alert on throttled containers fires."""
+BUSIER = nearer_to_one(HOST_CPU, HOST_CPU_LEFT, at_least=1.1, otherwise=CPU_PRESSURE)
+WAITS = shifted_by(CPU_PRESSURE, UP, at_least=0.1)
+THROTTLED = shifted_by(CPU_THROTTLED, UP, at_least=0.05)
+
 HYPOTHESIS = Hypothesis(
     id="host_cpu_contention",
     claim="The host's CPU is contended: what runs on it beside the model waits for its turn.",
     explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
     cause=HOST_CPU,
     predictions=(
-        necessary("cpu_use_rose", shifted(HOST_CPU, UP, at_least=1.1)),
-        necessary("cpu_is_nearly_used_up", reaches(HOST_CPU, 0.9)),
+        necessary("cpu_use_rose", either(BUSIER, where_measured=[WAITS, THROTTLED])),
+        necessary("cpu_is_nearly_used_up", either(reaches(HOST_CPU, 0.9), where_measured=[THROTTLED_OFTEN])),
         necessary("host_side_accounts_for_it", accounts_for(HOST_SIDE, at_least=0.2)),
-        necessary("dose_response", rises_with(HOST_SIDE, HOST_CPU)),
+        necessary(
+            "dose_response",
+            either(rises_with(HOST_SIDE, HOST_CPU), where_measured=[rises_with(HOST_SIDE, CPU_THROTTLED)]),
+        ),
         separating("traffic_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),
         separating(
             "work_per_request_did_not_grow",
             together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
         ),
-        separating("container_was_throttled", shifted_by(CPU_THROTTLED, UP, at_least=0.05)),
+        separating(
+            "every_place_on_the_host_slowed",
+            together(*(shifted(part, UP, at_least=1.25) for part in (GATEWAY, NETWORK, ENGINE_HOST))),
+        ),
+        separating("container_was_throttled", THROTTLED),
     ),
     rivals=("client_pool_exhaustion", "traffic_surge", "model_change"),
     experiment=Experiment(

@@ -5,11 +5,14 @@ dropped and recomputed in V1. Fewer blocks, longer requests or more of them fill
 """
 
 from correlator.model.names import (
+    ARRIVAL_RATE,
     DECODE,
+    INPUT_TOKENS,
     KV_CACHE_CAPACITY,
     KV_CACHE_USAGE,
     KV_PRESSURE,
     LATENCY,
+    OUTPUT_TOKENS,
     PREEMPTIONS,
     PREFILL,
     QUEUE,
@@ -21,6 +24,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
+    either,
     necessary,
     reaches,
     rises_with,
@@ -40,6 +44,14 @@ HYPOTHESIS = Hypothesis(
         necessary("dose_response", rises_with(LATENCY, KV_PRESSURE)),
         necessary("accounts_for_it", accounts_for(QUEUE, DECODE, PREFILL, at_least=0.2)),
         separating("pool_shrank", shifted(KV_CACHE_CAPACITY, DOWN, at_least=1.25)),
+        separating(
+            "demand_grew",
+            either(
+                shifted(INPUT_TOKENS, UP, at_least=1.25),
+                shifted(OUTPUT_TOKENS, UP, at_least=1.25),
+                shifted(ARRIVAL_RATE, UP, at_least=1.4),
+            ),
+        ),
         separating("requests_were_evicted", shifted_by(PREEMPTIONS, UP, at_least=0.02)),
     ),
     rivals=("traffic_surge", "scheduler_concurrency_cap"),

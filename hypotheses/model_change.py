@@ -4,14 +4,26 @@ A larger model, another precision or an engine upgrade changes the time every to
 at the moment of the change; the work asked for is the same.
 """
 
-from correlator.model.names import DECODE, INPUT_TOKENS, OUTPUT_TOKENS, PREFILL, QUEUE, TIME_PER_OUTPUT_TOKEN
+from correlator.model.names import (
+    DECODE,
+    INPUT_TOKENS,
+    MODEL_ERROR,
+    OUTPUT_TOKENS,
+    PREFILL,
+    QUEUE,
+    TIME_PER_OUTPUT_TOKEN,
+    TRUNCATED,
+)
 from hypotheses import (
     UP,
     Experiment,
     Hypothesis,
     Kind,
     accounts_for,
+    began_with_change,
+    by_kind,
     changed,
+    hits_all_alike,
     necessary,
     not_grown,
     separating,
@@ -19,30 +31,27 @@ from hypotheses import (
     together,
 )  # fmt: skip
 
+FACTS = (
+    "model", "engine.model", "engine.version", "engine.fingerprint", "engine.dtype", "engine.quantization",
+    "engine.enforce_eager", "engine.tensor_parallel_size", "engine.speculative_config",
+)  # fmt: skip
+DEARER = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")
+DEARER_EVEN_AT_BEST = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="p10")
+BEGAN, ALIKE = began_with_change(*FACTS), hits_all_alike()
+FAILS = {Kind.ERRORS: accounts_for(MODEL_ERROR), Kind.QUALITY: accounts_for(TRUNCATED)}
+
 HYPOTHESIS = Hypothesis(
     id="model_change",
-    claim="Another model, version or precision serves the requests, and every token costs more.",
-    explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
+    claim="Another model, version or precision serves the requests, and it is slower, fails or answers otherwise.",
+    explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT, Kind.ERRORS, Kind.QUALITY}),
     cause=TIME_PER_OUTPUT_TOKEN,
     predictions=(
-        necessary(
-            "it_changed",
-            changed(
-                "model",
-                "engine.model",
-                "engine.version",
-                "engine.fingerprint",
-                "engine.dtype",
-                "engine.quantization",
-                "engine.enforce_eager",
-                "engine.tensor_parallel_size",
-                "engine.speculative_config",
-                kind="the model",
-            ),
+        necessary("it_changed", changed(*FACTS, kind="the model")),
+        necessary("it_shows_from_the_change_on", by_kind(DEARER, {Kind.ERRORS: BEGAN, Kind.QUALITY: BEGAN})),
+        necessary("model_accounts_for_it", by_kind(accounts_for(PREFILL, DECODE, QUEUE), FAILS)),
+        separating(
+            "even_at_best_or_for_all_alike", by_kind(DEARER_EVEN_AT_BEST, {Kind.ERRORS: ALIKE, Kind.QUALITY: ALIKE})
         ),
-        necessary("every_token_costs_more", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")),
-        necessary("model_time_accounts_for_it", accounts_for(PREFILL, DECODE, QUEUE, at_least=0.2)),
-        separating("cheapest_tokens_too", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="p10")),
         separating(
             "work_per_request_did_not_grow",
             together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),

@@ -4,18 +4,21 @@ Decode time is output tokens times time per token. A raised max_tokens, a change
 longer stops makes every answer longer while each token costs what it did.
 """
 
-from correlator.model.names import DECODE, LATENCY, MAX_TOKENS, OUTPUT_TOKENS, TIME_PER_OUTPUT_TOKEN
+from correlator.model.names import DECODE, LATENCY, MAX_TOKENS, OUTPUT_TOKENS, TIME_PER_OUTPUT_TOKEN, TRUNCATED
 from hypotheses import (
+    DOWN,
     UP,
     Experiment,
     Hypothesis,
     Kind,
     accounts_for,
+    either,
     necessary,
     not_grown,
     rises_with,
     separating,
     shifted,
+    shifted_by,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -29,6 +32,10 @@ HYPOTHESIS = Hypothesis(
         necessary("decode_accounts_for_it", accounts_for(DECODE, at_least=0.2)),
         separating("same_cost_per_token", not_grown(TIME_PER_OUTPUT_TOKEN, within=1.5, statistic="median")),
         separating("longer_answers_were_allowed", shifted(MAX_TOKENS, UP, at_least=1.25)),
+        separating(
+            "answers_end_otherwise",
+            either(shifted_by(TRUNCATED, UP, at_least=0.1), shifted_by(TRUNCATED, DOWN, at_least=0.1)),
+        ),
         separating("decode_follows_tokens", rises_with(DECODE, OUTPUT_TOKENS)),
     ),
     upstream_of=("kv_cache_preemption", "scheduler_concurrency_cap"),

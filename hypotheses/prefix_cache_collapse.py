@@ -4,20 +4,20 @@ With a shared system prompt most of each prompt is cached. Caching turned off, s
 prompt (a clock, an id), or eviction makes the engine compute every token again, at the same prompt length.
 """
 
-from correlator.model.names import CACHED_SHARE, DECODE, INPUT_TOKENS, PREFILL, PREFILL_PER_TOKEN, QUEUE
+from correlator.model.names import COMPUTED_TOKENS, DECODE, INPUT_TOKENS, PREFILL, PREFILL_PER_TOKEN, QUEUE
 from hypotheses import (
-    DOWN,
     UP,
     Experiment,
     Hypothesis,
     Kind,
     accounts_for,
+    cached_less,
     changed,
     necessary,
     not_grown,
     separating,
     shifted,
-    shifted_by,
+    together,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -26,10 +26,14 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
     cause=PREFILL_PER_TOKEN,
     predictions=(
-        necessary("cached_share_fell", shifted_by(CACHED_SHARE, DOWN, at_least=0.1)),
+        necessary("cached_share_fell", cached_less(at_least=0.1)),
         necessary("prefill_per_token_rose", shifted(PREFILL_PER_TOKEN, UP, at_least=1.25)),
         necessary("prefill_accounts_for_it", accounts_for(PREFILL, QUEUE, DECODE, at_least=0.2)),
         separating("prompts_did_not_grow", not_grown(INPUT_TOKENS, within=1.25)),
+        separating(
+            "more_is_computed_of_the_same_prompts",
+            together(shifted(COMPUTED_TOKENS, UP, at_least=1.25), not_grown(INPUT_TOKENS, within=1.25)),
+        ),
         separating("caching_was_turned_off", changed("engine.enable_prefix_caching", kind="prefix caching")),
     ),
     upstream_of=("kv_cache_preemption",),

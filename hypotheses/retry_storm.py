@@ -4,7 +4,18 @@ A time-out near the service time, or retries without back-off, turns one slow an
 load rises while goodput does not.
 """
 
-from correlator.model.names import ARRIVAL_RATE, ATTEMPTS, LATENCY, NETWORK, RETRY, Events
+from correlator.model.names import (
+    ARRIVAL_RATE,
+    ATTEMPTS,
+    CLIENT_LATENCY,
+    GIVEN_UP,
+    GOODPUT,
+    LATENCY,
+    NETWORK,
+    OFFERED_LOAD,
+    RETRY,
+    Events,
+)
 from hypotheses import (
     UP,
     Experiment,
@@ -17,6 +28,8 @@ from hypotheses import (
     rises_with,
     separating,
     shifted,
+    times_out_near,
+    together,
 )  # fmt: skip
 
 HYPOTHESIS = Hypothesis(
@@ -29,6 +42,11 @@ HYPOTHESIS = Hypothesis(
         necessary("dose_response", rises_with(LATENCY, ATTEMPTS)),
         necessary("repeats_account_for_it", accounts_for(RETRY, NETWORK, at_least=0.2)),
         separating("logical_requests_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),
+        separating(
+            "more_is_sent_and_no_more_answered",
+            together(shifted(OFFERED_LOAD, UP, at_least=1.4), not_grown(GOODPUT, within=1.4)),
+        ),
+        separating("time_out_near_the_service_time", times_out_near(GIVEN_UP, CLIENT_LATENCY)),
         separating("clients_say_so", occurs(Events.RETRY, seen_by=frozenset({"application_log"}))),
     ),
     upstream_of=("scheduler_concurrency_cap", "kv_cache_preemption"),

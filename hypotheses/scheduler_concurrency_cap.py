@@ -17,6 +17,7 @@ from hypotheses import (
     reaches,
     separating,
     shifted_by,
+    sits_at,
     stays_below,
 )  # fmt: skip
 
@@ -31,6 +32,7 @@ HYPOTHESIS = Hypothesis(
         necessary("running_sits_at_a_cap", plateaus(RUNNING_WHILE_WAITING, while_positive=WAITING)),
         necessary("kv_cache_is_not_full", stays_below(KV_CACHE_USAGE, 0.8, while_positive=WAITING)),
         separating("cap_was_lowered", changed("engine.max_num_seqs", kind="the limit on concurrent requests")),
+        separating("running_sits_at_max_num_seqs", sits_at(RUNNING_WHILE_WAITING, "engine.max_num_seqs")),
         separating("waiting_is_new", shifted_by(WAITING, UP, at_least=0.5)),
     ),
     rivals=("traffic_surge", "kv_cache_preemption"),

@@ -5,8 +5,28 @@ service. Two sources that measure independently cannot both be wrong in the same
 """
 
 from correlator.model.evidence import Kind as _Kind
-from correlator.model.names import TELEMETRY_LOST
-from hypotheses import UP, Experiment, Hypothesis, necessary, second_source_disagrees, separating, shifted_by
+from correlator.model.names import CLOCK_SKEW, TELEMETRY_LOST, TELEMETRY_REFUSED, TRACED_SHARE, Events
+from hypotheses import (
+    DOWN,
+    UP,
+    Experiment,
+    Hypothesis,
+    either,
+    necessary,
+    occurs,
+    records_lost,
+    second_source_disagrees,
+    separating,
+    shifted,
+    shifted_by,
+)  # fmt: skip
+
+REFUSED = shifted_by(TELEMETRY_REFUSED, UP, at_least=0.02)
+RESAMPLED = either(shifted(TRACED_SHARE, DOWN, at_least=1.5), shifted(TRACED_SHARE, UP, at_least=1.5))
+"""A sampler is set to another share, not to a few per cent more; less may be chance in few requests."""
+CLOCKS_PARTED = shifted_by(CLOCK_SKEW, UP, at_least=0.01)
+"""Ten times what hosts that keep time by NTP on one network differ by."""
+COUNTED_ANEW = occurs(Events.COUNTER_RESET, seen_by=frozenset({"process_metrics"}))
 
 HYPOTHESIS = Hypothesis(
     id="telemetry_artifact",
@@ -14,9 +34,17 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset(_Kind),
     cause=TELEMETRY_LOST,
     predictions=(
-        necessary("telemetry_was_lost", shifted_by(TELEMETRY_LOST, UP, at_least=0.02)),
+        necessary(
+            "telemetry_was_disturbed",
+            either(
+                shifted_by(TELEMETRY_LOST, UP, at_least=0.02),
+                where_measured=[REFUSED, RESAMPLED, CLOCKS_PARTED, COUNTED_ANEW, records_lost(at_least=0.02)],
+            ),
+        ),
         necessary("a_second_source_disagrees", second_source_disagrees()),
         separating("loss_is_large", shifted_by(TELEMETRY_LOST, UP, at_least=0.1)),
+        separating("batches_were_refused", REFUSED),
+        separating("sampling_changed", RESAMPLED),
     ),
     rivals=("recent_change",),
     doubts_telemetry=True,

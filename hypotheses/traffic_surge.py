@@ -7,7 +7,9 @@ stays what it was: it is the number that grew.
 from correlator.model.names import (
     ARRIVAL_RATE,
     DECODE,
+    GENERATION_THROUGHPUT,
     INPUT_TOKENS,
+    KV_CACHE_CAPACITY,
     LATENCY,
     NETWORK,
     OUTPUT_TOKENS,
@@ -20,13 +22,18 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
+    levels_off,
     necessary,
+    not_fallen,
     not_grown,
+    not_lowered,
     rises_with,
     separating,
     shifted,
     together,
 )  # fmt: skip
+
+SAME_WORK = together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25))
 
 HYPOTHESIS = Hypothesis(
     id="traffic_surge",
@@ -37,9 +44,17 @@ HYPOTHESIS = Hypothesis(
         necessary("arrivals_grew", shifted(ARRIVAL_RATE, UP, at_least=1.4)),
         necessary("dose_response", rises_with(LATENCY, ARRIVAL_RATE)),
         necessary("engine_accounts_for_it", accounts_for(QUEUE, PREFILL, DECODE, NETWORK, at_least=0.2)),
+        separating("work_per_request_did_not_grow", SAME_WORK),
         separating(
-            "work_per_request_did_not_grow",
-            together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
+            "nor_did_capacity_fall",
+            together(SAME_WORK, not_fallen(KV_CACHE_CAPACITY, within=1.25), not_lowered("engine.max_num_seqs")),
+        ),
+        separating(
+            "throughput_rose_to_its_plateau",
+            together(
+                shifted(GENERATION_THROUGHPUT, UP, at_least=1.1),
+                levels_off(GENERATION_THROUGHPUT, ARRIVAL_RATE),
+            ),
         ),
     ),
     upstream_of=(

@@ -14,6 +14,7 @@ from correlator.model.findings import (
     Illustration,
     LedgerLine,
     Outcome,
+    Placebo,
     PredictionResult,
     Reading,
     Role,
@@ -259,7 +260,9 @@ def incident() -> Diagnosis:
         ),
         findings=(root(), mechanism(), undecided(), *UNTESTABLE, *REFUTED),
         none_of_these=0.05,
-        stability=Stability(20, 18, 60.0, ("input_tokens was dropped",), {"input_token_inflation": 0.9}),
+        stability=Stability(
+            20, 18, 60.0, ("input_tokens was dropped",), {"input_token_inflation": 0.9}, Placebo.PASSED
+        ),
         coverage=Coverage(
             records={"spans": 4021, "points": 31877, "logs": 212},
             signals={

@@ -42,13 +42,20 @@ class Served:
     empty: float = 0.0
     retries: float = 0.0
     retry_cost: float = 0.4
+    timeout: float = 0.4
+    timeout_spread: float = 0.02
     errors: float = 0.0
+    new_version_errors: float = 0.0
+    model_fails: bool = True
+    truncated: float | None = None
     warm_up: float = 0.0
     calls_open: float = 5
     pool_size: float = 64
     wait_per_queued: float = 0.08
+    pool_reports: float = 0.0
     new_version: float = 0.0
     new_version_slower: float = 1.0
+    plateau: float = float("inf")
     running: float = 3
     running_cap: float = 64
     waiting: float = 0.0
@@ -61,6 +68,9 @@ class Served:
     cpu: float = 0.4
     throttled: float = 0.0
     lost: float = 0.0
+    refused: float | None = None
+    counted: float = 0.0
+    skew: float = 0.0
 
 
 def served(**means: float) -> Served:
@@ -78,7 +88,12 @@ def stretch(world: Served, start: int, blocks: int, rng: np.random.Generator) ->
     stalled = state[n.KV_PRESSURE.name][bucket]
     rows |= _ledger(world, rows, stalled, drift[bucket], (rows["start"] - start) / 1e9, rng)
     rows |= _timed(rows)
-    return _frame(rows, start, _arriving(world, rows, rng)), _frame(state | _measured(rows, bucket, 2 * blocks))
+    kept, waited = _arriving(world, rows, rng), rows.pop("waited")
+    rows |= _told(world, rows, np.random.default_rng(start // BUCKET_NS))
+    state |= _measured(world, rows, bucket, 2 * blocks) | _pool(world, rows, waited, bucket, 2 * blocks)
+    if world.counted:
+        state[n.TRACED_SHARE.name] = _mean(kept.astype(float), bucket, 2 * blocks)
+    return _frame(rows, start, kept), _frame(state)
 
 
 def _state(world: Served, start: int, count: int, rng: np.random.Generator) -> Columns:
@@ -97,8 +112,10 @@ def _state(world: Served, start: int, count: int, rng: np.random.Generator) -> C
         n.KV_CACHE_USAGE.name: np.where(full, rng.uniform(0.95, 1.0, count), usage),
         n.KV_PRESSURE.name: full.astype(float),
         n.KV_CACHE_CAPACITY.name: np.full(count, world.kv_capacity),
-        n.HOST_CPU.name: np.clip(rng.normal(world.cpu, 0.05, count), 0, 1),
+        n.HOST_CPU.name: (cpu := np.clip(rng.normal(world.cpu, 0.05, count), 0, 1)),
+        n.HOST_CPU_LEFT.name: 1 - cpu,
         n.CPU_THROTTLED.name: np.full(count, world.throttled),
+        **({} if world.refused is None else {n.TELEMETRY_REFUSED.name: np.full(count, world.refused)}),
     }
 
 
@@ -115,11 +132,16 @@ def _work(world: Served, count: int, rng: np.random.Generator) -> Columns:
         n.ATTEMPTS.name: 1.0 + rng.poisson(world.retries, count),
         n.RETRIEVED.name: np.where(empty, 0.0, rng.integers(3, 6, count)),
         n.EMPTY_RETRIEVAL.name: empty.astype(float),
-        n.ERROR.name: (too_long | (rng.random(count) < world.errors)).astype(float),
+        n.ERROR.name: (failing := rng.random(count)),
         "too_long": too_long,
-        "attribute.service.version": np.where(rng.random(count) < world.new_version, "1.5.0", "1.4.0"),
+        "attribute.service.version": (version := np.where(rng.random(count) < world.new_version, "1.5.0", "1.4.0")),
         "attribute.tenant": rng.choice(["acme", "globex", "initech"], count),
-    }
+    } | {n.ERROR.name: _failed(world, failing, version, too_long)}
+
+
+def _failed(world: Served, draw: np.ndarray, version: np.ndarray, too_long: np.ndarray) -> np.ndarray:
+    chance = world.errors + np.where(version == "1.5.0", world.new_version_errors, 0.0)
+    return (too_long | (draw < chance)).astype(float)
 
 
 def _flight(world: Served, count: int, rng: np.random.Generator) -> Columns:
@@ -144,7 +166,9 @@ def _ledger(
 ) -> Columns:
     """Seconds by part; what fails ends after a twentieth of the time."""
     around = lambda mean: _around(mean, 0.3, len(elapsed), rng)  # noqa: E731
-    outbound = around(0.2 * world.network) + rows[n.CALLS_QUEUED.name] * around(world.wait_per_queued)
+    outbound = around(0.2 * world.network)
+    waited = rows[n.CALLS_QUEUED.name] * around(world.wait_per_queued)
+    outbound = outbound + waited
     slower = np.where(rows["attribute.service.version"] == "1.5.0", world.new_version_slower, 1.0)
     parts = {
         n.GATEWAY.name: around(world.gateway),
@@ -156,6 +180,7 @@ def _ledger(
         n.NETWORK.name: outbound + around(0.8 * world.network),
         n.REMAINDER.name: around(world.remainder) + world.warm_up * np.exp(-elapsed / 15),
         n.OUTBOUND.name: outbound,
+        "waited": waited,
     }
     scale = drift * np.where(rows[n.ERROR.name] > 0, FAILED_FAST, 1.0)
     return {name: part * scale for name, part in parts.items()}
@@ -176,15 +201,58 @@ def _timed(rows: Columns) -> Columns:
     }
 
 
-def _measured(rows: Columns, bucket: np.ndarray, count: int) -> Columns:
+def _generated(world: Served, wanted: np.ndarray) -> np.ndarray:
+    """Tokens a second; at the plateau, which wavers by itself, no more come out however many are asked for."""
+    if world.plateau == float("inf"):
+        return wanted
+    return np.asarray(world.plateau * np.random.default_rng(7).lognormal(0, 0.03, len(wanted)))
+
+
+def _measured(world: Served, rows: Columns, bucket: np.ndarray, count: int) -> Columns:
     """The metrics of each bucket: they count every request, also those whose trace is lost."""
     arrived = np.bincount(bucket, minlength=count).astype(float)
     seconds = np.bincount(bucket, rows[n.LATENCY.name], count)
     return {
         n.ARRIVAL_RATE.name: arrived / 5,
-        n.GENERATION_THROUGHPUT.name: np.bincount(bucket, rows[n.OUTPUT_TOKENS.name], count) / 5,
+        n.OFFERED_LOAD.name: np.bincount(bucket, rows[n.ATTEMPTS.name], count) / 5,
+        n.GOODPUT.name: np.bincount(bucket, 1 - rows[n.ERROR.name], count) / 5,
+        n.PREFIX_QUERIES.name: np.bincount(bucket, rows[n.INPUT_TOKENS.name], count) / 5,
+        n.GENERATION_THROUGHPUT.name: _generated(world, np.bincount(bucket, rows[n.OUTPUT_TOKENS.name], count) / 5),
         n.LATENCY.name: np.divide(seconds, arrived, out=np.full(count, np.nan), where=arrived > 0),
         f"n.{n.LATENCY.name}": arrived,
+    }
+
+
+def _mean(values: np.ndarray, bucket: np.ndarray, count: int) -> np.ndarray:
+    """Mean of the rows of each bucket; unknown in an empty one."""
+    many = np.bincount(bucket, minlength=count).astype(float)
+    return np.asarray(np.divide(np.bincount(bucket, values, count), many, out=np.full(count, np.nan), where=many > 0))
+
+
+def _told(world: Served, rows: Columns, rng: np.random.Generator) -> Columns:
+    """What follows from a request or is said about it; its chance is its own, so that older worlds stay as they are."""
+    count = len(rows["start"])
+    given_up = world.timeout * rng.lognormal(0, world.timeout_spread, count)
+    told = {
+        n.GIVEN_UP.name: np.where(rows[n.ATTEMPTS.name] > 1, given_up, np.nan),
+        n.COMPUTED_TOKENS.name: rows[n.INPUT_TOKENS.name] * (1 - rows[n.CACHED_SHARE.name]),
+        n.ENGINE_HOST.name: rows[n.REMAINDER.name],
+        n.MODEL_ERROR.name: rows[n.ERROR.name] if world.model_fails else np.zeros(count),
+        n.CLOCK_SKEW.name: np.full(count, world.skew),
+    }
+    stopped = {} if world.truncated is None else {n.TRUNCATED.name: (rng.random(count) < world.truncated).astype(float)}
+    return told | stopped
+
+
+def _pool(world: Served, rows: Columns, waited: np.ndarray, bucket: np.ndarray, count: int) -> Columns:
+    """What a pool reports of itself, where it does."""
+    if not world.pool_reports:
+        return {}
+    in_use = np.minimum(rows[n.SERVER_IN_FLIGHT.name] + 1, world.pool_size) / world.pool_size
+    return {
+        n.POOL_WAIT.name: _mean(waited, bucket, count),
+        n.POOL_SHARE.name: _mean(in_use, bucket, count),
+        n.POOL_HELD.name: _mean(rows[n.SERVER_LATENCY.name], bucket, count),
     }
 
 

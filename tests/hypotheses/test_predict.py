@@ -6,11 +6,23 @@ import pytest
 
 from correlator.model.evidence import BLOCK_NS
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import ERROR, INPUT_TOKENS, KV_CACHE_USAGE, LATENCY, RUNNING, WAITING
+from correlator.model.names import (
+    CPU_PRESSURE,
+    ERROR,
+    HOST_CPU,
+    HOST_CPU_LEFT,
+    INPUT_TOKENS,
+    KV_CACHE_USAGE,
+    LATENCY,
+    RUNNING,
+    WAITING,
+)
 from hypotheses import (
     DOWN,
     UP,
     Test,
+    nearer_to_one,
+    not_fallen,
     not_grown,
     plateaus,
     precedes,
@@ -71,6 +83,37 @@ def test_shifted_by(levels: Column, expected: Outcome) -> None:
 def test_not_grown(levels: Column, expected: Outcome) -> None:
     """Standing still and falling are not growing."""
     assert expected == outcome(not_grown(INPUT_TOKENS, within=1.25), evidence(rows(input_tokens=levels)))
+
+
+@pytest.mark.parametrize(("levels", "expected"), [((1, 1), HELD), ((1, 2), HELD), ((2, 1), FAILED)])
+def test_not_fallen(levels: Column, expected: Outcome) -> None:
+    """Standing still and rising are not falling."""
+    assert expected == outcome(not_fallen(INPUT_TOKENS, within=1.25), evidence(rows(input_tokens=levels)))
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "expected"),
+    [
+        ([0.4] * 8, [0.9] * 8, HELD),
+        ([0.4] * 8, [0.4] * 8, FAILED),
+        ([0.95] * 8, [0.99] * 8, HELD),
+        ([0.95] * 8, [0.95] * 8, FAILED),
+        ([0.95, 0.99] * 4, [0.99, 0.96] * 4, BLIND),
+    ],
+)
+def test_nearer_to_one(before: list[float], then: list[float], expected: Outcome) -> None:
+    """Use rises, or what is left falls where there was no room to rise; where neither tells, something else would."""
+    use = [*before, *then]
+    seen = evidence(series=rows(noise=0, host_cpu_utilization=use, host_cpu_left=[1 - u for u in use]))
+    reading = nearer_to_one(HOST_CPU, HOST_CPU_LEFT, at_least=1.1, otherwise=CPU_PRESSURE).read(seen)
+    assert expected == reading.outcome
+    assert ((CPU_PRESSURE.name,) if expected is BLIND else ()) == reading.missing
+
+
+def test_what_never_varied_was_no_trial() -> None:
+    """A signal that had one value throughout failed to move, without a p-value that would make others worth less."""
+    reading = shifted(INPUT_TOKENS, UP, at_least=1.25).read(evidence(rows(noise=0, input_tokens=(100, 100))))
+    assert (FAILED, None) == (reading.outcome, reading.p_value)
 
 
 @pytest.mark.parametrize(

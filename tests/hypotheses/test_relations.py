@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome
-from correlator.model.names import INPUT_TOKENS, LATENCY, QUEUE, RETRIEVAL, Signal
-from hypotheses import accounts_for, fades, precedes, rises_with, second_source_disagrees, spares
+from correlator.model.names import ARRIVAL_RATE, GENERATION_THROUGHPUT, INPUT_TOKENS, LATENCY, QUEUE, RETRIEVAL, Signal
+from hypotheses import accounts_for, fades, levels_off, precedes, rises_with, second_source_disagrees, spares
 from tests.hypotheses.frames import BLIND, FAILED, HELD, ONSET, OPEN, PER_BLOCK, Column, evidence, outcome, rows, told
 
 
@@ -31,6 +32,20 @@ def test_nothing_follows_a_constant() -> None:
     """A cause that had one value throughout cannot be followed."""
     seen = evidence(rows(request_latency=(1, 2)).assign(input_tokens=100.0))
     assert FAILED == outcome(rises_with(LATENCY, INPUT_TOKENS), seen)
+
+
+@pytest.mark.parametrize(
+    ("throughput", "expected"),
+    [(lambda arrivals, noise: 500 + 0 * arrivals + noise, HELD), (lambda arrivals, noise: 50 * arrivals, FAILED)],
+    ids=["at its plateau", "still rising"],
+)
+def test_levels_off(throughput: Callable[..., np.ndarray], expected: Outcome) -> None:
+    """Within the incident more arrivals bring no more tokens, or they do; the baseline does not count."""
+    table = rows(noise=0.3, arrival_rate=(2, 9))
+    noise = np.random.default_rng(4).normal(0, 5, len(table))
+    made = np.where(table["start"] >= ONSET, throughput(table["arrival_rate"], noise), 50 * table["arrival_rate"])
+    seen = evidence(table.assign(generation_throughput=made))
+    assert expected == outcome(levels_off(GENERATION_THROUGHPUT, ARRIVAL_RATE), seen)
 
 
 def ledger(queue: Column, retrieval: Column, symptom: Signal | None = LATENCY) -> Evidence:

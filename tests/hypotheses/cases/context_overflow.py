@@ -5,13 +5,19 @@ from dataclasses import replace
 from correlator.model.evidence import Coverage
 from correlator.model.findings import Verdict
 from correlator.model.names import CONTEXT_ERROR
-from tests.hypotheses.evidence import Case, served, unseen, window
+from tests.hypotheses.evidence import Case, fact, served, unseen, window
 
 LIMIT = 1000
 OVERFLOW = window(served(context_limit=LIMIT), then=served(context_limit=LIMIT, input_tokens=700))
 FAILING = window(served(), then=served(errors=0.3))
+KNOWN = (fact("engine.max_model_len", "1256", -100),)
+"""Prompts of more than 1000 tokens leave no room for the answer's 256."""
 
 CASES = {
+    "refused_prompts_exceed_the_known_maximum": Case(
+        window(served(context_limit=LIMIT), then=served(context_limit=LIMIT, input_tokens=700), facts=KNOWN),
+        Verdict.SUPPORTED,
+    ),
     "long_prompts_are_refused": Case(OVERFLOW, Verdict.SUPPORTED),
     "requests_fail_for_another_reason": Case(FAILING, Verdict.REFUTED, by="errors_name_the_context_length"),
     "a_few_refusals_among_many_other_failures": Case(

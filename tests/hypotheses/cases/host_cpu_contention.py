@@ -1,7 +1,7 @@
 """Worlds for `host_cpu_contention`."""
 
 from correlator.model.findings import Verdict
-from correlator.model.names import HOST_CPU
+from correlator.model.names import CPU_PRESSURE, HOST_CPU
 from tests.hypotheses.evidence import Case, served, unseen, window
 
 STARVED = served(cpu=0.97, network=0.2, gateway=0.2)
@@ -9,6 +9,17 @@ CONTENDED = window(served(), then=STARVED)
 
 CASES = {
     "a_neighbour_takes_the_cpu": Case(CONTENDED, Verdict.SUPPORTED),
+    "a_host_that_was_busy_has_nothing_left": Case(
+        window(served(cpu=0.85), then=served(cpu=0.99, network=0.2, gateway=0.2, remainder=0.1)), Verdict.SUPPORTED
+    ),
+    "only_throttling_was_measured": Case(
+        unseen(window(served(), then=served(network=0.2, gateway=0.2, throttled=0.4)), HOST_CPU), Verdict.SUPPORTED
+    ),
+    "a_host_that_was_full_before_may_be_fuller": Case(
+        window(served(cpu=0.99), then=served(cpu=1.0, network=0.2, gateway=0.2)),
+        Verdict.UNTESTABLE,
+        missing=CPU_PRESSURE,
+    ),
     "the_container_is_throttled": Case(
         window(served(), then=served(cpu=0.97, network=0.2, gateway=0.2, throttled=0.4)), Verdict.SUPPORTED
     ),

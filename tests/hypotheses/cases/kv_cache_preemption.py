@@ -8,6 +8,12 @@ SHRANK = window(served(), then=served(kv_capacity=8_000, kv_full=0.5, stall=0.8,
 
 CASES = {
     "the_pool_shrank_and_is_full": Case(SHRANK, Verdict.SUPPORTED),
+    "longer_answers_fill_a_pool_of_the_same_size": Case(
+        window(served(), then=served(output_tokens=110, kv_full=0.5, stall=0.8)), Verdict.SUPPORTED
+    ),
+    "a_full_pool_that_neither_shrank_nor_is_asked_for_more": Case(
+        window(served(per_block=40), then=served(per_block=40, kv_full=0.5, stall=0.8)), Verdict.INCONCLUSIVE
+    ),
     "requests_queue_beside_an_empty_pool": Case(
         window(served(), then=served(waiting=6, running_cap=4, queue=0.6)), Verdict.REFUTED, by="pool_is_full"
     ),

@@ -10,18 +10,41 @@ CHANGED = window(served(), then=SLOWER, facts=LARGER)
 
 CASES = {
     "a_larger_model_serves": Case(CHANGED, Verdict.SUPPORTED),
+    "calls_of_the_new_model_fail_for_all_alike": Case(
+        window(served(per_block=24), then=served(per_block=24, errors=0.3), facts=LARGER), Verdict.SUPPORTED
+    ),
+    "the_new_model_does_not_finish_its_answers": Case(
+        window(served(truncated=0.02), then=served(truncated=0.4), facts=LARGER), Verdict.SUPPORTED
+    ),
+    "requests_fail_but_not_in_the_model": Case(
+        window(served(), then=served(errors=0.3, model_fails=False), facts=LARGER),
+        Verdict.REFUTED,
+        by="model_accounts_for_it",
+    ),
+    "requests_fail_long_before_the_change": Case(
+        window(
+            served(), then=served(errors=0.3), facts=(fact("engine.model", "a", -100), fact("engine.model", "b", 90))
+        ),
+        Verdict.REFUTED,
+        by="it_shows_from_the_change_on",
+    ),
+    "retrieval_is_empty_since_the_change": Case(
+        window(served(truncated=0.0), then=served(empty=0.4, truncated=0.0), facts=LARGER),
+        Verdict.REFUTED,
+        by="model_accounts_for_it",
+    ),
     "tokens_cost_more_under_the_same_model": Case(
         window(served(), then=SLOWER, facts=switched("engine.model", "small-7b", "small-7b")),
         Verdict.REFUTED,
         by="it_changed",
     ),
     "a_new_model_that_costs_the_same": Case(
-        window(served(), then=served(queue=0.5), facts=LARGER), Verdict.REFUTED, by="every_token_costs_more"
+        window(served(), then=served(queue=0.5), facts=LARGER), Verdict.REFUTED, by="it_shows_from_the_change_on"
     ),
     "tokens_cost_more_but_the_time_goes_into_retrieval": Case(
         window(served(), then=served(time_per_output_token=0.007, retrieval=1.5), facts=LARGER),
         Verdict.REFUTED,
-        by="model_time_accounts_for_it",
+        by="model_accounts_for_it",
     ),
     "nobody_says_which_model": Case(window(served(), then=SLOWER), Verdict.UNTESTABLE, missing="engine.model"),
     "the_model_was_named_only_afterwards": Case(

@@ -9,6 +9,13 @@ GREW = window(served(), then=served(output_tokens=200, max_tokens=1024))
 CASES = {
     "answers_grew": Case(GREW, Verdict.SUPPORTED),
     "answers_grew_under_the_same_limit": Case(window(served(), then=served(output_tokens=200)), Verdict.SUPPORTED),
+    "answers_no_longer_stop": Case(
+        window(
+            served(truncated=0.02),
+            then=served(output_tokens=200, truncated=0.3, time_per_output_token=0.008),
+        ),
+        Verdict.SUPPORTED,
+    ),
     "tokens_cost_more_instead": Case(
         window(served(), then=served(time_per_output_token=0.012)), Verdict.REFUTED, by="answers_grew"
     ),

@@ -13,6 +13,9 @@ CASES = {
         window(served(), then=UNCACHED, facts=switched("engine.enable_prefix_caching", "True", "False")),
         Verdict.SUPPORTED,
     ),
+    "the_pool_was_full_and_prefixes_evicted": Case(
+        window(served(), then=served(cached=0.0, prefill_per_token=0.0015, kv_full=0.5)), Verdict.SUPPORTED
+    ),
     "prompts_grew_and_are_cached_as_before": Case(
         window(served(), then=served(input_tokens=1100)), Verdict.REFUTED, by="cached_share_fell"
     ),

@@ -12,6 +12,20 @@ CASES = {
         window(served(), then=served(new_version=0.5, new_version_slower=3), events=DEPLOY, facts=VERSION),
         Verdict.SUPPORTED,
     ),
+    "only_the_new_version_fails": Case(
+        window(
+            served(per_block=30),
+            then=served(per_block=30, new_version=0.5, new_version_errors=0.4),
+            events=DEPLOY,
+            facts=VERSION,
+        ),
+        Verdict.SUPPORTED,
+    ),
+    "old_and_new_fail_alike": Case(
+        window(served(), then=served(new_version=0.5, errors=0.4), events=DEPLOY, facts=VERSION),
+        Verdict.REFUTED,
+        by="only_what_changed_is_hit",
+    ),
     "old_and_new_are_slow_alike": Case(
         window(served(), then=served(new_version=0.5, queue=0.6), events=DEPLOY, facts=VERSION),
         Verdict.REFUTED,

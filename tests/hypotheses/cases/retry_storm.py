@@ -16,6 +16,14 @@ CASES = {
         ),
         Verdict.SUPPORTED,
     ),
+    "a_time_out_cuts_off_what_used_to_be_answered": Case(
+        window(served(), then=served(retries=2.5, per_block=26)),
+        Verdict.SUPPORTED,
+    ),
+    "more_arrive_and_run_into_a_long_time_out": Case(
+        window(served(), then=served(retries=0.8, per_block=26, timeout=3.0, timeout_spread=0.5)),
+        Verdict.INCONCLUSIVE,
+    ),
     "more_arrive_and_are_sent_once": Case(
         window(served(), then=served(per_block=26, queue=0.5)), Verdict.REFUTED, by="attempts_rose"
     ),

@@ -7,10 +7,19 @@ from correlator.model.names import LATENCY, TELEMETRY_LOST
 from tests.hypotheses.evidence import Case, seen, served, unseen, window
 
 LOST = window(served(per_block=30), then=served(per_block=30, lost=0.75))
+SAMPLED = window(served(per_block=30, counted=1), then=served(per_block=30, counted=1, lost=0.75))
+WHOLE = SAMPLED.requests.assign(**{TELEMETRY_LOST.name: 0.0})
 
 CASES = {
     "only_slow_traces_arrive": Case(LOST, Verdict.SUPPORTED),
-    "nothing_is_lost": Case(window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="telemetry_was_lost"),
+    "a_collector_refuses_batches": Case(
+        window(served(per_block=30, refused=0.0), then=served(per_block=30, lost=0.75, refused=0.6)), Verdict.SUPPORTED
+    ),
+    "sampling_was_changed_and_no_trace_is_torn": Case(seen(replace(SAMPLED, requests=WHOLE)), Verdict.SUPPORTED),
+    "clocks_parted_and_the_service_is_slow": Case(
+        window(served(), then=served(queue=0.6, skew=0.05)), Verdict.REFUTED, by="a_second_source_disagrees"
+    ),
+    "nothing_is_lost": Case(window(served(), then=served(queue=0.6)), Verdict.REFUTED, by="telemetry_was_disturbed"),
     "traces_are_lost_and_metrics_show_it_too": Case(
         window(served(per_block=30), then=served(per_block=30, lost=0.3, queue=0.6)),
         Verdict.REFUTED,

@@ -8,6 +8,10 @@ SURGE = window(served(), then=served(per_block=26, queue=0.5, calls_open=14, run
 
 CASES = {
     "twice_as_many_arrive": Case(SURGE, Verdict.SUPPORTED),
+    "more_arrive_and_throughput_is_at_its_plateau": Case(
+        window(served(per_block=30), then=served(per_block=60, input_tokens=400, queue=0.5, plateau=520)),
+        Verdict.SUPPORTED,
+    ),
     "as_many_arrive_and_are_sent_twice": Case(
         window(served(), then=served(retries=0.8)), Verdict.REFUTED, by="arrivals_grew"
     ),
