@@ -1,0 +1,51 @@
+"""`/metrics` over HTTP, within the same bounds as the receivers."""
+
+from __future__ import annotations
+
+import socket
+
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.exposition import choose_encoder
+
+from collector._answers import Refused
+from collector._http_connection import Head, ReadBody, Response
+from collector._http_server import HttpServer
+from collector._receiver_settings import Limits
+from collector.settings import MetricsSettings
+from correlator.model.errors import ConfigError
+
+CONNECTIONS = 16
+
+
+def serve_metrics(registry: CollectorRegistry, settings: MetricsSettings) -> HttpServer:
+    """Listen in the running loop. ConfigError where the address cannot be used."""
+
+    away = Counter("tollens_metrics_refused_connections_total", "Beyond the limit, to this page.", registry=registry)
+
+    async def answer(head: Head, _: ReadBody) -> Response:
+        return _answer(registry, head)
+
+    def refuse(refused: Refused) -> Response:
+        return Response(refused.reason.http_status)
+
+    limits = Limits(connections=CONNECTIONS)
+    server = HttpServer(_listening(settings), None, limits, answer, refuse, away.inc)
+    server.start()
+    return server
+
+
+def _listening(settings: MetricsSettings) -> socket.socket:
+    host, port = settings.host, settings.port
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise ConfigError(f"metrics cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def _answer(registry: CollectorRegistry, head: Head) -> Response:
+    if head.path.partition("?")[0] != "/metrics":
+        return Response(404)
+    if head.method not in ("GET", "HEAD"):
+        return Response(405, headers=(("Allow", "GET, HEAD"),))
+    encoder, media_type = choose_encoder(head.headers.get("accept", ""))
+    return Response(200, encoder(registry), media_type)

@@ -1,0 +1,201 @@
+"""The collector's part of `tollens.yaml`: the section `collector`. All else in the file is not its own to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self, get_args
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from collector._gpu_settings import GpuSettings
+from collector._receiver_settings import ReceiverSettings
+from collector.gpu_dcgm import exporter_job
+from collector.prometheus_scrape import ScrapeJob, ScrapeSettings
+from collector.spool import Limits
+from correlator.model.errors import ConfigError
+
+DATA = Path("~/.local/share/tollens")
+MOST_FAULTS = 10
+
+_LIMITS = Limits()
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+
+
+_Path = Annotated[Path, AfterValidator(_expanded)]
+_Port = Annotated[int, Field(ge=0, le=65_535)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class SpoolSettings(_Section):
+    """Where acknowledged telemetry waits, and how much of it: then senders are refused."""
+
+    folder: _Path = DATA / "spool"
+    capacity_bytes: int = Field(default=_LIMITS.capacity_bytes, ge=1 << 20, description="On disk.")
+    waiting_bytes: int = Field(default=_LIMITS.waiting_bytes, ge=1 << 20, description="In memory, for the disk.")
+    age_s: float = Field(default=_LIMITS.age_s, gt=0, allow_inf_nan=False, description="Of the oldest segment.")
+
+    @property
+    def limits(self) -> Limits:
+        """As the spool takes them."""
+        return Limits(self.capacity_bytes, self.waiting_bytes, self.age_s)
+
+
+class GpuSection(GpuSettings):
+    """The GPUs of this host. `dcgm_exporter` is the `host:port` of one, scraped at `interval_s` but not below 1 s."""
+
+    nvml: bool = True
+    dcgm_exporter: str | None = None
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self.jobs()
+        return self
+
+    def jobs(self) -> tuple[ScrapeJob, ...]:
+        """What must be scraped for the sake of the GPUs."""
+        return () if self.dcgm_exporter is None else (exporter_job(self.dcgm_exporter, max(1.0, self.interval_s)),)
+
+
+class ForwardTls(_Section):
+    """PEM files: authorities to trust instead of the system's, and who we are where the other side asks for it."""
+
+    ca_file: _Path | None = None
+    cert_file: _Path | None = None
+    key_file: _Path | None = None
+
+    @model_validator(mode="after")
+    def _pair(self) -> Self:
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("expected both cert_file and key_file, or neither")
+        return self
+
+
+def _base_url(endpoint: str) -> str:
+    expected = "expected http://host:port or https://host:port, a path may follow"
+    try:
+        url = urlsplit(endpoint)
+        sound = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        sound = False
+    if not sound or not endpoint.isascii() or not endpoint.isprintable() or " " in endpoint:
+        raise ValueError(expected)
+    if "@" in url.netloc or url.query or url.fragment:
+        raise ValueError(f"{expected}; credentials belong into headers_file")
+    return endpoint.rstrip("/")
+
+
+class ForwardSettings(_Section):
+    """Where the spool is emptied to by OTLP/HTTP; `/v1/traces` and so on are added to `endpoint`.
+
+    `headers_file` has a line `Name: value` for each header, such as Authorization; it is read anew for each request.
+    """
+
+    endpoint: Annotated[str, AfterValidator(_base_url)]
+    headers_file: _Path | None = None
+    tls: ForwardTls = ForwardTls()
+    gzip: bool = True
+    timeout_s: float = Field(default=30.0, gt=0, le=600)
+
+
+class MetricsSettings(_Section):
+    """Where the collector's own `/metrics` is; port 0: any free one."""
+
+    host: str = "127.0.0.1"
+    port: _Port = 9464
+
+
+class CollectorSettings(_Section):
+    """Everything the collector is told. `forward` not given: the correlator empties the spool."""
+
+    spool: SpoolSettings = SpoolSettings()
+    receivers: ReceiverSettings = ReceiverSettings()
+    scrape: ScrapeSettings = ScrapeSettings()
+    gpu: GpuSection = Field(default_factory=GpuSection)
+    forward: ForwardSettings | None = None
+    metrics: MetricsSettings = MetricsSettings()
+
+    def on_ports(self, grpc: int | None, http: int | None, metrics: int | None) -> Self:
+        """The same on other ports, where one is given."""
+        receivers = _given(grpc_port=grpc, http_port=http)
+        return self.model_copy(
+            update={
+                "receivers": self.receivers.model_copy(update=receivers),
+                "metrics": self.metrics.model_copy(update=_given(port=metrics)),
+            }
+        )
+
+
+def load(path: Path | None = None, data: Path | None = None) -> CollectorSettings:
+    """Settings from a file, defaults without one; `data` goes before the file's own `data`.
+
+    ConfigError names the file, the field and what was expected.
+    """
+    document = {} if path is None else _mapping(_document(path), f"{path}")
+    section = _given(**_mapping(document.get("collector"), f"{path}: collector"))
+    spool = _given(**_mapping(section.get("spool"), f"{path}: collector.spool"))
+    try:
+        return CollectorSettings.model_validate(section | {"spool": {"folder": _data(path, document, data)} | spool})
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)[:MOST_FAULTS]
+        raise ConfigError("\n".join(f"{path}: {_told(fault)}" for fault in faults)) from None
+
+
+def _data(path: Path | None, document: Mapping[str, Any], data: Path | None) -> Path:
+    """The folder of the spool where none is named."""
+    told = document.get("data")
+    if told is not None and not isinstance(told, str):
+        raise ConfigError(f"{path}: data: expected a folder")
+    return (data or Path(told or DATA)) / "spool"
+
+
+def _document(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: expected YAML: {' '.join(str(error).split())}") from None
+
+
+def _mapping(value: Any, place: str) -> dict[str, Any]:
+    """A section; one that is empty is an empty mapping."""
+    if value is not None and not isinstance(value, dict):
+        raise ConfigError(f"{place}: expected options such as `name: value`, got {type(value).__name__}")
+    return {str(name): part for name, part in (value or {}).items()}
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _told(fault: Mapping[str, Any]) -> str:
+    """One fault; an unknown key with the keys that are known there."""
+    place = ".".join(map(str, ("collector", *fault["loc"])))
+    if fault["type"] == "extra_forbidden":
+        return f"{place}: unknown; expected one of {', '.join(_known(fault['loc'][:-1]))}"
+    return f"{place}: {str(fault['msg']).removeprefix('Value error, ')}"
+
+
+def _known(place: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = CollectorSettings
+    for part in place:
+        if isinstance(part, str):
+            annotation = model.model_fields[part].annotation
+            model = next(kind for kind in (annotation, *get_args(annotation)) if _is_section(kind))
+    return [*model.model_fields]
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
