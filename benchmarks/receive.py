@@ -26,11 +26,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from prometheus_client import CollectorRegistry
 
 from benchmarks.generate import genai_trace_requests
-from collector._heap import keep_freed_memory
-from collector._intake import Intake
-from collector._receiver_settings import ReceiverSettings
+from collector.heap import keep_freed_memory
 from collector.otlp_grpc import SERVICES, serve_grpc
 from collector.otlp_http import serve_http
+from collector.receiving.intake import Intake
+from collector.receiving.settings import ReceiverSettings
 from correlator.model.records import Signal
 
 SPANS_PER_REQUEST = 1000

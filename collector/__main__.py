@@ -33,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says at the start we say ourselves
     _log()
-    from collector._heap import keep_freed_memory
+    from collector.heap import keep_freed_memory
+    from collector.orphan import end_with_parent
     from collector.settings import load
 
+    end_with_parent()
     keep_freed_memory()
     try:
         settings = load(options.config, options.data)

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector._forward_post import Client, Later, Never
-from collector._forward_segment import joined, settle
+from collector.forwarding.post import Client, Later, Never
+from collector.forwarding.segment import joined, settle
 from collector.settings import ForwardSettings
 from correlator.model.errors import InputError
 from correlator.model.records import Signal

@@ -14,13 +14,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector._child import Child
-from collector._dcgm_fields import FIRST_PROFILING_ID, PREFIX
-from collector._dmon_table import Row, Table
-from collector._gpu_otlp import Attributes, Reading, metrics_request
-from collector._gpu_settings import DcgmiSettings
-from collector._outbox import Outbox
-from collector._targets import ScrapeJob
+from collector.gpu.child import Child
+from collector.gpu.dcgm_fields import FIRST_PROFILING_ID, PREFIX
+from collector.gpu.dmon_table import Row, Table
+from collector.gpu.otlp import Attributes, Reading, metrics_request
+from collector.gpu.outbox import Outbox
+from collector.gpu.settings import DcgmiSettings
+from collector.scraping.targets import ScrapeJob
 from collector.sink import Sink
 from correlator.model.records import Signal
 

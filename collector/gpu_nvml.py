@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from collector._gpu_events import Xid
-from collector._gpu_faults import Faults
-from collector._gpu_otlp import Attributes, Batch, Reading, event_request, metrics_request
-from collector._gpu_processes import Owners
-from collector._gpu_session import Session
-from collector._gpu_settings import DcgmiSettings, GpuSettings
-from collector._nvml import NVMLError
-from collector._outbox import Outbox
+from collector.gpu.events import Xid
+from collector.gpu.faults import Faults
+from collector.gpu.nvml import NVMLError
+from collector.gpu.otlp import Attributes, Batch, Reading, event_request, metrics_request
+from collector.gpu.outbox import Outbox
+from collector.gpu.processes import Owners
+from collector.gpu.session import Session
+from collector.gpu.settings import DcgmiSettings, GpuSettings
 from collector.sink import Sink
 from correlator.model.records import Signal
 
@@ -139,7 +139,11 @@ class NvmlSampler:
     def _tell(self, available: bool, reason: str, batches: Sequence[Batch] = ()) -> None:
         """Give the readings to the sink, and with them whether there are any GPUs to read."""
         if (available, reason) != (self._available, self._reason):
-            _LOG.log(logging.INFO if available else logging.WARNING, "GPU sampling is %s", reason or "on")
+            _LOG.log(
+                logging.INFO if available else logging.WARNING,
+                "GPU sampling is %s",
+                "on" if available else f"off: {reason}",
+            )
         self._available, self._reason = available, reason
         told = Reading("tollens_gpu_available", "1", int(available), attributes={"reason": reason} if reason else {})
         payload = metrics_request(SCOPE, [*batches, (self._host, self._unix_nano(), [told])])

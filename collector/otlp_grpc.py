@@ -15,10 +15,10 @@ from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import aio as health
 from grpc_health.v1.health_pb2 import HealthCheckResponse
 
-from collector._answers import Reason, Refused, response
-from collector._intake import Intake
-from collector._receiver_settings import Limits, ReceiverSettings
-from collector._security import grpc_credentials
+from collector.receiving.answers import Reason, Refused, response
+from collector.receiving.intake import Intake
+from collector.receiving.security import grpc_credentials
+from collector.receiving.settings import Limits, ReceiverSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
 

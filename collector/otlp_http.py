@@ -8,14 +8,14 @@ from functools import partial
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
-from collector._answers import Reason, Refused, response
-from collector._decompress import ENCODINGS, Corrupt, TooLong, decompressed
-from collector._http_connection import Head, ReadBody, Response
-from collector._http_server import HttpServer
-from collector._intake import Admission, Intake
-from collector._receiver_metrics import NO_SIGNAL
-from collector._receiver_settings import ReceiverSettings
-from collector._security import ssl_context
+from collector.receiving.answers import Reason, Refused, response
+from collector.receiving.decompress import ENCODINGS, Corrupt, TooLong, decompressed
+from collector.receiving.http_connection import Head, ReadBody, Response
+from collector.receiving.http_server import HttpServer
+from collector.receiving.intake import Admission, Intake
+from collector.receiving.metrics import NO_SIGNAL
+from collector.receiving.security import ssl_context
+from collector.receiving.settings import ReceiverSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from collector._scrape_loop import TargetLoop, TargetState, is_set_within
-from collector._targets import Discovery, ScrapeJob, ScrapeSettings, Target
+from collector.scraping.loop import TargetLoop, TargetState, is_set_within
+from collector.scraping.targets import Discovery, ScrapeJob, ScrapeSettings, Target
 from collector.sink import Sink
 
 __all__ = ["ScrapeJob", "ScrapeSettings", "Scraper", "ScraperState", "TargetState"]

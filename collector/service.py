@@ -11,10 +11,8 @@ from typing import Protocol
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
-from collector._intake import Intake
-from collector._metrics_server import serve_metrics
-from collector._own_address import is_own
 from collector.forward import Forwarder
+from collector.forwarding.own_address import is_own
 from collector.gpu_dcgm import DcgmiSampler
 from collector.gpu_nvml import NvmlSampler
 from collector.otlp_grpc import serve_grpc
@@ -29,6 +27,8 @@ from collector.own_metrics import (
     spool_metrics,
 )
 from collector.prometheus_scrape import Scraper
+from collector.receiving.intake import Intake
+from collector.receiving.metrics_server import serve_metrics
 from collector.settings import CollectorSettings, ForwardSettings
 from collector.spool import Spool
 from correlator.model.errors import ConfigError

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from collector._gpu_settings import GpuSettings
-from collector._receiver_settings import ReceiverSettings
+from collector.gpu.settings import GpuSettings
 from collector.gpu_dcgm import exporter_job
 from collector.prometheus_scrape import ScrapeJob, ScrapeSettings
+from collector.receiving.settings import MetricsSettings, ReceiverSettings
 from collector.spool import Limits
 from correlator.model.errors import ConfigError
 
@@ -31,7 +31,6 @@ def _expanded(path: Path) -> Path:
 
 
 _Path = Annotated[Path, AfterValidator(_expanded)]
-_Port = Annotated[int, Field(ge=0, le=65_535)]
 
 
 class _Section(BaseModel):
@@ -107,13 +106,6 @@ class ForwardSettings(_Section):
     tls: ForwardTls = ForwardTls()
     gzip: bool = True
     timeout_s: float = Field(default=30.0, gt=0, le=600)
-
-
-class MetricsSettings(_Section):
-    """Where the collector's own `/metrics` is; port 0: any free one."""
-
-    host: str = "127.0.0.1"
-    port: _Port = 9464
 
 
 class CollectorSettings(_Section):

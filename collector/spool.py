@@ -18,8 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from collector._segment_folder import SEGMENT_BYTES, SegmentFolder
 from collector.sink import Full
+from collector.spooling.segment_folder import SEGMENT_BYTES, SegmentFolder
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
 from correlator.model.segments import size_of

@@ -95,8 +95,13 @@ def up(
     ] = None,
 ) -> None:
     """Run beside a serving stack: receive, scrape, keep, notice symptoms, answer."""
+    from collector.settings import load
     from correlator.supervise import Part, keep_running, python
 
+    if load(config, data).forward:
+        fail(
+            "collector.forward: under `tollens up` the correlator empties the spool; forward with `python -m collector`"
+        )
     _log()
     both = _flags(config=config, data=data)
     ports = _flags(otlp_grpc_port=otlp_grpc_port, otlp_http_port=otlp_http_port, metrics_port=metrics_port)
@@ -119,9 +124,11 @@ def doctor(config: Config = None, data: Data = None) -> None:
 @app.command(hidden=True)
 def serve(config: Config = None, data: Data = None, port: int | None = None) -> None:
     """The correlator's process of `tollens up`."""
+    from collector.orphan import end_with_parent
     from correlator import settings
     from correlator.serve import serve as run
 
+    end_with_parent()
     _log()
     told = settings.load(config)
     told = told.model_copy(update={"data": data}) if data else told

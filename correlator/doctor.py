@@ -17,9 +17,9 @@ import httpx
 from rich.console import Console
 
 from collector import settings as collecting
-from collector._nvml import NVMLError, nvml
-from collector._scrape_fetch import ScrapeError, client_for, fetch
-from collector._targets import Discovery, Target
+from collector.gpu.nvml import NVMLError, nvml
+from collector.scraping.fetch import ScrapeError, client_for, fetch
+from collector.scraping.targets import Discovery, Target
 from collector.settings import CollectorSettings
 from correlator import settings as correlating
 from correlator.model.errors import ConfigError

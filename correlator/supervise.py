@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+SUPERVISED = "TOLLENS_SUPERVISED"
+"""Environment variable that tells a part whose it is (`collector.orphan`)."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
 """A process that ran so long begins anew with the first pause."""
@@ -42,7 +45,12 @@ class Part:
     def start(self, told: Callable[[], None]) -> None:
         """Start it; `told` is called when it says that it is ready."""
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {SUPERVISED: str(os.getpid())},
         )
         self.ready, self.began = {}, time.monotonic()
         threading.Thread(target=self._listen, args=(self.process, told), daemon=True).start()

@@ -139,3 +139,36 @@ def test_wrong_settings_end_it_with_a_reason(tmp_path: Path) -> None:
     ended = subprocess.run([*command, *ports], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert 2 == ended.returncode
     assert "tollens.yaml" in ended.stderr and "api.prot" in ended.stderr
+
+
+def test_forwarding_and_loading_one_spool_is_refused(tmp_path: Path) -> None:
+    """Both would empty it: exit code 2, and what to run instead."""
+    config = tmp_path / "tollens.yaml"
+    config.write_text("collector: {forward: {endpoint: 'http://127.0.0.1:1'}}\n")
+    command = [sys.executable, "-m", "correlator", "up", "--config", str(config), "--data", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert 2 == ended.returncode
+    assert "collector.forward" in ended.stderr and "python -m collector" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's end")
+def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    """After SIGKILL of the supervisor both parts end by themselves and the ports are free again."""
+    ports = [text for name in ("", "otlp-grpc-", "otlp-http-", "metrics-") for text in (f"--{name}port", "0")]
+    command = [sys.executable, "-m", "correlator", "up", "--data", str(tmp_path), *ports]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        at = json.loads(process.stdout.readline())
+        parts = children(process.pid)
+        process.kill()
+    assert {"collector", "correlator"} == set(parts)
+    eventually(lambda: all(_ended(pid) for pid in parts.values()))
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{at['api_port']}/healthz")
+
+
+def _ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from collector._forward_segment import JOINED_BYTES
 from collector.forward import Forwarder
+from collector.forwarding.segment import JOINED_BYTES
 from collector.settings import ForwardSettings
 from collector.spool import Spool
 from correlator.model.records import Signal

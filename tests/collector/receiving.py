@@ -11,11 +11,11 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from collector._http_server import HttpServer
-from collector._intake import Intake
-from collector._receiver_settings import ReceiverSettings
 from collector.otlp_grpc import GrpcServer, serve_grpc
 from collector.otlp_http import serve_http
+from collector.receiving.http_server import HttpServer
+from collector.receiving.intake import Intake
+from collector.receiving.settings import ReceiverSettings
 from correlator.model.records import Signal
 
 PATIENCE_S = 20.0

@@ -13,10 +13,10 @@ import pytest
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector._forward_post import _retry_after_s
-from collector._forward_segment import QUARANTINE_BYTES
-from collector._own_address import is_own
 from collector.forward import Forwarder, _pauses
+from collector.forwarding.own_address import is_own
+from collector.forwarding.post import _retry_after_s
+from collector.forwarding.segment import QUARANTINE_BYTES
 from collector.settings import ForwardSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from collector._dcgm_fields import BY_ID
-from collector._dmon_table import Table
+from collector.gpu.dcgm_fields import BY_ID
+from collector.gpu.dmon_table import Table
 from collector.gpu_dcgm import DcgmiSampler, DcgmiSettings, exporter_job
 from collector.prometheus_scrape import Scraper, ScrapeSettings
 from tests.collector.memory_sink import MemorySink, eventually

@@ -7,11 +7,11 @@ from typing import Any
 import pynvml
 import pytest
 
-from collector._gpu_device import ASK_AGAIN_S, Device
-from collector._gpu_otlp import Reading
-from collector._gpu_processes import Owners, owner_in
-from collector._gpu_settings import GpuSettings
-from collector._outbox import MAX_WAITING, Outbox
+from collector.gpu.device import ASK_AGAIN_S, Device
+from collector.gpu.otlp import Reading
+from collector.gpu.outbox import MAX_WAITING, Outbox
+from collector.gpu.processes import Owners, owner_in
+from collector.gpu.settings import GpuSettings
 from correlator.model.records import Signal
 from tests.collector.memory_sink import MemorySink
 

@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector._decompress import Corrupt, TooLong, decompressed
+from collector.receiving.decompress import Corrupt, TooLong, decompressed
 
 LIMIT = 1 << 20
 COMPRESS = {"gzip": gzip.compress, "zstd": zstandard.compress, "identity": bytes}

@@ -8,7 +8,7 @@ import pytest
 PROGRAM = """
 import resource, sys
 from benchmarks.generate import genai_trace_requests
-from collector._heap import keep_freed_memory
+from collector.heap import keep_freed_memory
 from tests.collector.telemetry import KINDS
 from correlator.model.records import Signal
 if sys.argv[1] == "keep" and not keep_freed_memory():

@@ -14,7 +14,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from benchmarks.generate import genai_trace_requests
-from collector._requests import (
+from collector.receiving.requests import (
     MAX_JSON_VALUES,
     MAX_SCREENED,
     MAX_UNFIT,

@@ -11,9 +11,9 @@ import grpc
 import pytest
 from pydantic import ValidationError
 
-from collector._receiver_settings import ReceiverSettings
-from collector._security import Guard, guard
 from collector.otlp_grpc import SERVICES
+from collector.receiving.security import Guard, guard
+from collector.receiving.settings import ReceiverSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
 from tests.collector.certificates import Authority, Pair

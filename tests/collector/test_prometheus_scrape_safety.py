@@ -13,9 +13,9 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector._scrape_fetch import Body, ScrapeError
-from collector._scrape_page import exposed
 from collector.prometheus_scrape import ScrapeJob, Scraper, ScraperState, ScrapeSettings
+from collector.scraping.fetch import Body, ScrapeError
+from collector.scraping.page import exposed
 from tests.collector.memory_sink import MemorySink
 from tests.collector.pages import Request, pages
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from collector._targets import MAX_FILE_BYTES, Discovery, ScrapeJob, ScrapeSettings, Target
 from collector.prometheus_scrape import Scraper
+from collector.scraping.targets import MAX_FILE_BYTES, Discovery, ScrapeJob, ScrapeSettings, Target
 from tests.collector.memory_sink import MemorySink
 from tests.collector.pages import pages
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from collector._columns import columns
 from collector.files._json import Losses, Unfit, message
 from collector.files._log_events import named
 from collector.files._otlp import SHAPES, Screen
 from collector.files._times import EARLIEST, LATEST
+from collector.receiving.columns import columns
 from correlator.model.records import Signal
 
 MAX_SCREENED = 100_000

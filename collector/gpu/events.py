@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from collector._gpu_device import Device
-from collector._nvml import Handle, NVMLError, nvml
+from collector.gpu.device import Device
+from collector.gpu.nvml import Handle, NVMLError, nvml
 
 _NO_INSTANCE = 0xFFFFFFFF
 

@@ -65,3 +65,10 @@ class ReceiverSettings(_Section):
         if self.token_file is not None and self.token_env is not None:
             raise ValueError("expected token_file or token_env, found both")
         return self
+
+
+class MetricsSettings(_Section):
+    """Where the collector's own `/metrics` is; port 0: any free one."""
+
+    host: str = "127.0.0.1"
+    port: _Port = 9464

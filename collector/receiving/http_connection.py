@@ -16,8 +16,8 @@ from typing import Any
 
 import h11
 
-from collector._answers import Reason, Refused
-from collector._receiver_settings import Limits
+from collector.receiving.answers import Reason, Refused
+from collector.receiving.settings import Limits
 
 CHUNK_BYTES = 64 << 10
 LINGER_S = 5.0

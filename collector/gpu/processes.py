@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector._gpu_otlp import Reading
-from collector._nvml import Handle, nvml
 from collector.files._emit import Value
+from collector.gpu.nvml import Handle, nvml
+from collector.gpu.otlp import Reading
 
 MAX_PROCESSES = 128
 _NO_INSTANCE = 0xFFFFFFFF

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
-from collector._answers import Reason, Refused
-from collector._receiver_metrics import Metrics
-from collector._receiver_settings import ReceiverSettings
-from collector._requests import Checked, Malformed, TooMany, checked_json, checked_protobuf
-from collector._security import guard
+from collector.receiving.answers import Reason, Refused
+from collector.receiving.metrics import Metrics
+from collector.receiving.requests import Checked, Malformed, TooMany, checked_json, checked_protobuf
+from collector.receiving.security import guard
+from collector.receiving.settings import ReceiverSettings
 from collector.sink import Full, Sink
 from correlator.model.records import Signal
 

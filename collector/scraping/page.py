@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, DataPointFlags, Metric
 
-from collector._dcgm_fields import as_meant
-from collector._scrape_fetch import Body, ScrapeError
 from collector.files._metrics import metrics
 from collector.files._page import Page, pages
 from collector.files._series import Labels, attributes
 from collector.files._services import service_of
+from collector.gpu.dcgm_fields import as_meant
+from collector.scraping.fetch import Body, ScrapeError
 
 _GONE = DataPointFlags.DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK
 _CUMULATIVE = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE

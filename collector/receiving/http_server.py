@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from collector._http_connection import CHUNK_BYTES, LINGER_S, Answer, Connection, Refuse
-from collector._receiver_settings import Limits
+from collector.receiving.http_connection import CHUNK_BYTES, LINGER_S, Answer, Connection, Refuse
+from collector.receiving.settings import Limits
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from collector._gpu_otlp import Attributes, Kind, Reading
-from collector._nvml import Handle, nvml
+from collector.gpu.nvml import Handle, nvml
+from collector.gpu.otlp import Attributes, Kind, Reading
 
 Reader = Callable[[Handle], Iterable[Reading]]
 

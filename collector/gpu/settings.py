@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from collector._dcgm_fields import BY_ID
+from collector.gpu.dcgm_fields import BY_ID
 
 DEFAULT_FIELDS = (
     100, 101, 112, 150, 155, 156, 203, 204, 230, 251, 252, 253,

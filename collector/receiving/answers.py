@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector._requests import Checked
+from collector.receiving.requests import Checked
 from correlator.model.records import Signal
 
 _RESPONSES: dict[Signal, tuple[type[Message], str]] = {

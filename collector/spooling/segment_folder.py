@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector._segment_file import SegmentFile, recover
+from collector.spooling.segment_file import SegmentFile, recover
 from correlator.model.records import Signal
 from correlator.model.segments import SegmentName, segment_names, size_of
 

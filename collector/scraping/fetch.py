@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from collector._targets import Target
+from collector.scraping.targets import Target
 
 MAX_TOKEN_BYTES = 64 << 10
 _ACCEPT = (

@@ -7,11 +7,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from collector._gpu_device import Device, gpu, mig_devices
-from collector._gpu_events import XidEvents
-from collector._gpu_otlp import Attributes, Reading
-from collector._gpu_processes import Owners
-from collector._nvml import GONE, NVMLError, nvml
+from collector.gpu.device import Device, gpu, mig_devices
+from collector.gpu.events import XidEvents
+from collector.gpu.nvml import GONE, NVMLError, nvml
+from collector.gpu.otlp import Attributes, Reading
+from collector.gpu.processes import Owners
 
 MAX_GPUS = 64
 LOOK_EVERY_S = 60.0

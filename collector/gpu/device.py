@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from collector._gpu_otlp import Attributes, Reading
-from collector._gpu_processes import Owners, process_memory, process_utilization
-from collector._gpu_readings import FIELDS, READERS, Reader, field_values, memory, pcie_throughput
-from collector._nvml import ABSENT, FAULTS, GONE, NOTHING_NOW, Handle, NVMLError, nvml
+from collector.gpu.nvml import ABSENT, FAULTS, GONE, NOTHING_NOW, Handle, NVMLError, nvml
+from collector.gpu.otlp import Attributes, Reading
+from collector.gpu.processes import Owners, process_memory, process_utilization
+from collector.gpu.readings import FIELDS, READERS, Reader, field_values, memory, pcie_throughput
 
 ASK_AGAIN_S = 600.0
 """What a device does not support today it may after a change of driver or mode; asked seldom."""

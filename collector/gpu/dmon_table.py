@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from collector._dcgm_fields import BY_TAG, DcgmField, is_blank
+from collector.gpu.dcgm_fields import BY_TAG, DcgmField, is_blank
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ENTITY = re.compile(r"(?:GPU|GPU-I|GPU-CI|vGPU|SW|Switch|CPU|Core)(?: \d+)?(?: LINK)? \d+", re.IGNORECASE)

@@ -7,11 +7,10 @@ import socket
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import choose_encoder
 
-from collector._answers import Refused
-from collector._http_connection import Head, ReadBody, Response
-from collector._http_server import HttpServer
-from collector._receiver_settings import Limits
-from collector.settings import MetricsSettings
+from collector.receiving.answers import Refused
+from collector.receiving.http_connection import Head, ReadBody, Response
+from collector.receiving.http_server import HttpServer
+from collector.receiving.settings import Limits, MetricsSettings
 from correlator.model.errors import ConfigError
 
 CONNECTIONS = 16

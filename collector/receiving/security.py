@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc
 
-from collector._receiver_settings import ReceiverSettings, Tls
+from collector.receiving.settings import ReceiverSettings, Tls
 from correlator.model.errors import ConfigError
 
 

@@ -14,11 +14,11 @@ import httpx
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Gauge, Metric, NumberDataPoint
 
-from collector._scrape_fetch import ScrapeError, client_for, fetch
-from collector._scrape_page import Exposed, Series, exposed, markers, series_of
-from collector._targets import Target
 from collector.files._emit import set_attributes
 from collector.files._otlp import batches
+from collector.scraping.fetch import ScrapeError, client_for, fetch
+from collector.scraping.page import Exposed, Series, exposed, markers, series_of
+from collector.scraping.targets import Target
 from collector.sink import Full, Sink
 from correlator.model.records import Signal
 
@@ -192,6 +192,7 @@ def _offset(target: Target) -> float:
 
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait so long at most: whether the event is set."""
     try:
         async with asyncio.timeout(max(0.0, seconds)):
             return await event.wait()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from collector._gpu_otlp import Attributes
-from collector._gpu_session import Session
-from collector._nvml import FAULTS, NVMLError
+from collector.gpu.nvml import FAULTS, NVMLError
+from collector.gpu.otlp import Attributes
+from collector.gpu.session import Session
 
 
 @dataclass(frozen=True, slots=True)

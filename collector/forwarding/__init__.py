@@ -1,0 +1,1 @@
+"""How a spool is sent on."""

@@ -1,0 +1,1 @@
+"""What the GPU samplers are made of."""

@@ -1,0 +1,1 @@
+"""What the OTLP receivers are made of."""

@@ -1,0 +1,1 @@
+"""What the scraper is made of."""

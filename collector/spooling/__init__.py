@@ -1,0 +1,1 @@
+"""How the spool lies on disk."""
