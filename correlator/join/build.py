@@ -9,7 +9,7 @@ import pandas as pd
 
 from correlator.join.coverage import to_coverage
 from correlator.join.occurrences import read_occurrences
-from correlator.join.points import read_points
+from correlator.join.points import metric_names, read_points
 from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
@@ -33,8 +33,9 @@ def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES, 
     spans = read_spans(store, traces, within)
     table = prepared(spans)
     requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
-    events, facts = read_occurrences(store, table, within)
-    series = to_series(read_points(store, within), requests, facts, spans.share)
+    metrics = metric_names(store, within)
+    events, facts = read_occurrences(store, table, metrics, within)
+    series = to_series(read_points(store, metrics, within), requests, facts, spans.share)
     requests, sparse = tie(with_events(requests, events), series)
     coverage = to_coverage(store, requests, series, table, spans.share, problems, within)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from correlator.model.names import Events
 from correlator.store import Store
 
 PREFIX = "tollens."
+STARTED, CONFIGURED = "process_start_time_seconds", "vllm:cache_config_info"
 LIMIT = 20_000
 """Recognised happenings kept; a crash loop beyond that adds nothing."""
 FACTS_NS = 7 * 86_400_000_000_000
@@ -42,15 +43,23 @@ REFUSAL = {
 
 
 def read_occurrences(
-    store: Store, spans: pd.DataFrame, within: Within = None
+    store: Store, spans: pd.DataFrame, metrics: Collection[str], within: Within = None
 ) -> tuple[tuple[Event, ...], tuple[Fact, ...]]:
-    """Events and facts in order of time."""
+    """Events and facts in order of time; `metrics` are the names of those that have points."""
     happened, known = whole(within), whole(within, FACTS_NS)
     stamped, measured = during("Timestamp", happened), during("TimeUnix", happened)
     logs = _recognised(store, f"({stamped} OR EventName = '{PREFIX}facts' AND {during('Timestamp', known)})")
-    events = [*_log_events(logs), *_restarts(store, measured), *_new_instances(store, spans, stamped)]
+    events = [
+        *_log_events(logs),
+        *(_restarts(store, measured) if STARTED in metrics else ()),
+        *_new_instances(store, spans, stamped),
+    ]
     events += _span_events(spans)
-    facts = [*_log_facts(logs), *_cache_config(store, measured), *_resource_facts(spans)]
+    facts = [
+        *_log_facts(logs),
+        *(_cache_config(store, measured) if CONFIGURED in metrics else ()),
+        *_resource_facts(spans),
+    ]
     events += _deploys(facts)
     return tuple(sorted(events, key=_time)), tuple(sorted(facts, key=_time))
 
@@ -91,7 +100,7 @@ def _restarts(store: Store, inside: str) -> Iterable[Event]:
     table = store.query(
         f"""SELECT cityHash64(ResourceAttributes['service.instance.id'], ServiceName) AS series, Value AS began,
                   any(ServiceName) AS service, min(toUnixTimestamp64Nano(TimeUnix)) AS seen
-           FROM otel_metrics_gauge WHERE MetricName = 'process_start_time_seconds' AND {RECORDED} AND {inside}
+           FROM otel_metrics_gauge WHERE MetricName = '{STARTED}' AND {RECORDED} AND {inside}
            GROUP BY series, began ORDER BY series, seen"""
     )
     for _, group in table.groupby("series"):
@@ -144,7 +153,7 @@ def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
     table = store.query(
         f"""SELECT min(toUnixTimestamp64Nano(TimeUnix)) AS time,
                    {", ".join(f"Attributes['{key}'] AS {key}" for key in keys)}
-            FROM otel_metrics_gauge WHERE MetricName = 'vllm:cache_config_info' AND {RECORDED} AND {inside}
+            FROM otel_metrics_gauge WHERE MetricName = '{CONFIGURED}' AND {RECORDED} AND {inside}
             GROUP BY {", ".join(keys)} ORDER BY time"""
     )
     for row in table.itertuples():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,22 @@ DELTA = 1
 """The aggregation temporality of points that are increments already."""
 
 
-def read_points(store: Store, within: Within = None) -> pd.DataFrame:
+def metric_names(store: Store, within: Within = None) -> frozenset[str]:
+    """Names of all metrics that have points, as spelled there."""
+    inside = during("TimeUnix", within)
+    union = " UNION DISTINCT ".join(
+        f"SELECT DISTINCT toString(MetricName) AS name FROM otel_metrics_{k} WHERE {inside}" for k in KINDS
+    )
+    return frozenset(store.query(union)["name"])
+
+
+def read_points(store: Store, names: Iterable[str], within: Within = None) -> pd.DataFrame:
     """Columns: signal, rank, across, series, start, seconds, value, weight. One row a point of an aliased series.
 
     `value` is a level, a rate per second, or a mean per request; `weight` the number of requests in a mean.
     """
-    inside = during("TimeUnix", within)
-    raw = _read(store, _present(store, inside), inside)
+    aliased = sorted(name for name in names if folded(name) in spelled())
+    raw = _read(store, aliased, during("TimeUnix", within)) if aliased else pd.DataFrame()
     if raw.empty:
         return pd.DataFrame(columns=COLUMNS)
     raw["id"] = np.cumsum(_begins(raw, "name") | _begins(raw, "shape") | _begins(raw, "series"))
@@ -39,15 +48,6 @@ def _begins(raw: pd.DataFrame, column: str) -> np.ndarray:
     """Where the value is another than in the row before."""
     values = raw[column].to_numpy()
     return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def _present(store: Store, inside: str) -> list[str]:
-    """Metric names of the store that some alias means, as spelled there."""
-    union = " UNION DISTINCT ".join(
-        f"SELECT DISTINCT toString(MetricName) AS name FROM otel_metrics_{k} WHERE {inside}" for k in KINDS
-    )
-    names = store.query(f"SELECT name FROM ({union}) ORDER BY name")
-    return [name for name in names["name"] if folded(name) in spelled()]
 
 
 def _read(store: Store, names: list[str], inside: str) -> pd.DataFrame:

@@ -29,9 +29,9 @@ def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
 
     Inside, a trace is a number: grouping by ids of 32 characters would be most of the work.
     """
-    numbers, ids = pd.factorize(table["trace_id"])
-    rows = _rows(table.assign(trace_id=numbers), spans.share)
-    rows = rows.set_index(np.asarray(ids, dtype=object)[rows.index])
+    ids = table["trace_id"].drop_duplicates().to_numpy(dtype=object)
+    rows = _rows(table.assign(trace_id=table["trace"]), spans.share)
+    rows = rows.set_index(ids[rows.index])
     rows["trace_id"] = rows.index
     return rows.join(_scope(spans.scope)).sort_values("start", ignore_index=True)
 

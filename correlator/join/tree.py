@@ -17,15 +17,16 @@ MAX_DEPTH = 64
 
 
 def with_tree(spans: pd.DataFrame) -> pd.DataFrame:
-    """Add `parent` (row number or −1), `root` (row number of the trace's root), `depth`, `orphan`.
+    """Add `trace` (a number), `parent` (row number or −1), `root` (row number of the trace's root), `depth`, `orphan`.
 
     Needs `own_role`. A serving span that hangs beside the client call it answers (the client passed on its
     caller's context instead of its own) is put under that call.
     """
     spans = spans.reset_index(drop=True)
-    keys = pd.MultiIndex.from_frame(spans[["trace_id", "span_id"]])
-    wanted = pd.MultiIndex.from_frame(spans[["trace_id", "parent_id"]])
-    parent = pd.Series(np.arange(len(spans)), index=keys).reindex(wanted).fillna(-1).to_numpy(dtype=np.int64).copy()
+    spans["trace"] = pd.factorize(spans["trace_id"])[0]
+    keys = pd.MultiIndex.from_frame(spans[["trace", "span_id"]])
+    wanted = pd.MultiIndex.from_frame(spans[["trace", "parent_id"]])
+    parent = keys.get_indexer(wanted).astype(np.int64)
     parent[parent == np.arange(len(spans))] = -1
     spans["orphan"] = (parent < 0) & (spans["parent_id"] != "")
     spans["parent"] = _adopted(spans, parent)
@@ -39,8 +40,8 @@ def _adopted(spans: pd.DataFrame, parent: np.ndarray) -> np.ndarray:
     role = spans["own_role"].to_numpy()
     loose = (role == SERVER) & (np.where(parent >= 0, role[parent], "") != CLIENT)
     loose &= (spans["parent_id"] != "").to_numpy()
-    span = spans[["trace_id", "start", "duration"]].assign(row=np.arange(len(spans)))
-    pairs = span[loose].merge(span[role == CLIENT], on="trace_id", suffixes=("", "_call"))
+    span = spans[["trace", "start", "duration"]].assign(row=np.arange(len(spans)))
+    pairs = span[loose].merge(span[role == CLIENT], on="trace", suffixes=("", "_call"))
     inside = (pairs["start"] >= pairs["start_call"]) & (pairs["start"] < pairs["start_call"] + pairs["duration_call"])
     chosen = pairs[inside].sort_values("start_call").drop_duplicates("row", keep="last")
     out = parent.copy()
@@ -61,9 +62,9 @@ def _depths(parent: np.ndarray) -> np.ndarray:
 def _roots(spans: pd.DataFrame) -> pd.Series:
     """Of several parentless spans in a trace, the true root (no parent id) wins, then the longest."""
     tops = spans[spans["depth"] == 0].assign(row=lambda t: t.index)
-    tops = tops.sort_values(["trace_id", "orphan", "duration", "start"], ascending=[True, True, False, True])
-    first = tops.drop_duplicates("trace_id").set_index("trace_id")["row"]
-    return spans["trace_id"].map(first).fillna(-1).astype(np.int64)
+    tops = tops.sort_values(["trace", "orphan", "duration", "start"], ascending=[True, True, False, True])
+    first = tops.drop_duplicates("trace").set_index("trace")["row"]
+    return spans["trace"].map(first).fillna(-1).astype(np.int64)
 
 
 def critical_path(spans: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from correlator.join.points import read_points
+from correlator.join.points import metric_names, read_points
 from correlator.model import names as n
 from correlator.model.records import Batch
 from correlator.store import Store
@@ -37,7 +37,7 @@ def series(store: Store, *found: Metric | Batch) -> pd.DataFrame:
 def read(store: Store, *found: Metric) -> pd.DataFrame:
     """The points of these metrics, before they become series."""
     emptied(store).load([metrics(*found)])
-    return read_points(store)
+    return read_points(store, metric_names(store))
 
 
 def known(frame: pd.DataFrame, signal: n.Signal | str) -> dict[int, float]:
