@@ -4,12 +4,13 @@ from correlator.model.evidence import Kind
 from correlator.model.findings import Experiment
 from hypotheses._cache import cached_less
 from hypotheses._combine import by_kind, either, together
+from hypotheses._context import fitting_requests_succeed, refusals_exceed_context
 from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
 from hypotheses._facts import began_with_change, changed, not_lowered
 from hypotheses._happenings import occurs
 from hypotheses._levels import plateaus, reaches, stays_below
-from hypotheses._limits import at_limit, fitting_requests_succeed, refusals_exceed_context, sits_at, times_out_near
+from hypotheses._limits import at_limit, sits_at, times_out_near
 from hypotheses._predict import nearer_to_one, not_fallen, not_grown, shifted, shifted_by
 from hypotheses._relations import accounts_for, fades, levels_off, precedes, rises_with, spares
 from hypotheses._scope import confined_to_changed, hits_all_alike

@@ -13,9 +13,7 @@ from correlator.store import Store
 
 SECOND = 1_000_000_000
 ONSET = 1_796_000_000 * SECOND
-WINDOWS = Windows(
-    Window(ONSET - 1_800 * SECOND, ONSET - 900 * SECOND), Window(ONSET, ONSET + 300 * SECOND), given=True
-)
+WINDOWS = Windows(Window(ONSET - 1_800 * SECOND, ONSET - 900 * SECOND), Window(ONSET, ONSET + 300 * SECOND), given=True)
 
 
 def log(event: str, at: int, **attributes: str) -> Batch:
