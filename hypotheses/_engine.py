@@ -109,12 +109,13 @@ class Engine:
         if judged.verdict is not Verdict.UNTESTABLE or not judged.missing:
             return judged.hypothesis.experiment
         signal = judged.missing[0]
-        if signal not in self.how_to_measure:
+        command = self.how_to_measure.get(signal) or self.how_to_measure.get(signal.partition(".")[0])
+        if command is None:
             return judged.hypothesis.experiment
         return Experiment(
             id=f"measure_{signal}",
             why=f"{judged.hypothesis.id} cannot be tested without {', '.join(judged.missing)}",
-            command=self.how_to_measure[signal],
+            command=command,
             expect="the verdict changes from untestable to supported or refuted",
             cost=1,
         )

@@ -98,5 +98,5 @@ def _measured(alias: MetricAlias) -> str:
 @lru_cache(maxsize=1)
 def _file() -> dict[str, dict[str, Any]]:
     text = files("configs").joinpath("signals.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    loaded: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)
     return loaded

@@ -27,9 +27,9 @@ MIN_BLOCKS = 3
 """Fewer blocks in a window give no usable variance between blocks."""
 TAIL = 0.05
 """One-sided error on each side of an interval."""
-MIN_HISTORY = 24
-"""From this many blocks on, their own history says how far neighbours resemble each other (the standard error of
-an autocorrelation is then 0.2); on fewer, the smallest effect worth naming has to stand in for it."""
+MIN_HISTORY = 20
+"""From this many blocks on the baseline's own history says how far neighbours resemble each other (the standard error
+of an autocorrelation is then 0.22); on fewer, the smallest effect worth naming has to stand in for it."""
 MOST_ALIKE = 0.9
 """A higher autocorrelation could not be told from a trend."""
 QUANTILES = {"p10": 0.1, "median": 0.5, "p95": 0.95}
@@ -208,25 +208,25 @@ def _compare(
         variances.append(float(drawn.var()) * blocks / (blocks - 1))
         freedoms.append(blocks - 1)
         points.append(float(scale(np.asarray([side.sums.sum() / side.counts.sum()]))[0]))
-    error2, drift = sum(variances), _drift(sides)
+    error2, drift = sum(variances), _drift(sides[0])
     freedom = error2**2 / max(sum(v**2 / f for v, f in zip(variances, freedoms, strict=True)), 1e-300) / drift
     blocks = min(len(side.sums) for side in sides)
     return _interval(points[1] - points[0], (error2 * drift) ** 0.5, max(freedom, 1.0), back, unit, blocks)
 
 
-def _drift(sides: tuple[_Side, _Side]) -> float:
+def _drift(baseline: _Side) -> float:
     """How many times the variance of a mean is that of independent blocks, 1 where too few blocks tell.
 
-    (1 + r) / (1 - r) for a first-order autocorrelation r (Bartlett 1946), pooled over both windows and freed of
-    the bias -(1 + 3r) / n of each (Kendall 1954); blocks are in order of time, host by host.
+    (1 + r) / (1 - r) for a first-order autocorrelation r (Bartlett 1946), freed of its bias -(1 + 3r) / n (Kendall
+    1954); blocks are in order of time, host by host. Of the baseline only: a fault has a course of its own.
     """
-    blocks = sum(len(side.sums) for side in sides)
+    blocks = len(baseline.sums)
     if blocks < MIN_HISTORY:
         return 1.0
-    apart = [means - means.mean() for means in (side.sums / np.maximum(side.counts, FLOOR) for side in sides)]
-    squares = sum(float(a @ a) for a in apart)
-    alike = sum(float(a[1:] @ a[:-1]) for a in apart) / squares if squares > 0 else 0.0
-    r = min(max((alike + 2 / blocks) / (1 - 6 / blocks), 0.0), MOST_ALIKE)
+    means = baseline.sums / np.maximum(baseline.counts, FLOOR)
+    apart = means - means.mean()
+    alike = float(apart[1:] @ apart[:-1]) / max(float(apart @ apart), FLOOR**2)
+    r = min(max((alike + 1 / blocks) / (1 - 3 / blocks), 0.0), MOST_ALIKE)
     return (1 + r) / (1 - r)
 
 

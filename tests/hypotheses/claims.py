@@ -10,7 +10,7 @@ import yaml
 from correlator.join.symptom import find_symptom
 from correlator.model.evidence import Evidence, Interval, Kind
 from correlator.model.findings import Experiment, Finding, Outcome, Reading, Verdict
-from correlator.model.names import KV_CACHE_USAGE, Signal
+from correlator.model.names import Signal
 from hypotheses import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._engine import Answer, Engine
 from hypotheses._probability import Calibration
@@ -32,8 +32,7 @@ def calibration(**changes: object) -> Calibration:
 
 
 def engine(*hypotheses: Hypothesis) -> Engine:
-    how = {KV_CACHE_USAGE.name: "curl http://localhost:8000/metrics"}
-    return Engine(hypotheses or all_hypotheses(), calibration(), find_symptom, how)
+    return Engine(hypotheses or all_hypotheses(), calibration(), find_symptom, how_to_measure())
 
 
 def of(answer: Answer, id: str) -> Finding:

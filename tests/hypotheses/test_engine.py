@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Finding, Outcome, Reading, Role, Verdict
 from correlator.model.names import HOST_CPU, INPUT_TOKENS, KV_CACHE_USAGE, KV_PRESSURE, LATENCY
+from correlator.wiring import how_to_measure
 from hypotheses import Prediction, Test, necessary, separating
 from hypotheses._engine import Answer
 from hypotheses._registry import all_hypotheses
@@ -184,6 +185,12 @@ def test_every_untestable_claim_names_what_is_missing() -> None:
     assert untestable
     assert [] == [f.hypothesis for f in untestable if not f.missing]
     assert all(f.experiment is not None and f.missing[0] in f.experiment.id for f in untestable)
+
+
+def test_every_signal_that_a_claim_asks_for_says_how_to_measure_it() -> None:
+    """Otherwise an untestable verdict could not say what to switch on."""
+    asked = {signal.name for h in all_hypotheses() for p in h.predictions for signal in p.test.signals}
+    assert [] == sorted(asked - how_to_measure().keys())
 
 
 def test_a_refuted_cause_needs_no_experiment() -> None:
