@@ -76,7 +76,9 @@ def collector(data: Path, config: Mapping[str, Any] | None = None, *flags: str) 
     with process, httpx.Client(verify=False, timeout=PATIENCE_S) as client:
         try:
             assert process.stdout
-            ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
+            told = select.poll()  # not select(): descriptors of a long test run go beyond 1024
+            told.register(process.stdout, select.POLLIN)
+            ready = told.poll(PATIENCE_S * 1000)
             line = process.stdout.readline() if ready else b""
             assert line, f"it did not get ready: {(data / 'log').read_text()}"
             yield Running(process, json.loads(line), data / "log", client)

@@ -48,7 +48,7 @@ def test_every_finding_is_there(diagnosis: Diagnosis) -> None:
 def test_nothing_found_says_what_it_rests_on() -> None:
     """Without a symptom the document says so, on what grounds, and promises no health."""
     text = words(markdown.render(sample.healthy()))
-    assert "No change beyond noise was found between the two windows." in text
+    assert "Nothing got worse beyond noise between the two windows." in text
     assert "What was not watched is not ruled out." in text
     assert "healthy" not in text.lower()
 

@@ -172,7 +172,7 @@ def test_errors_in_traces_are_named() -> None:
 def test_nothing_found_says_what_it_rests_on() -> None:
     """Without a symptom the page says so, on what grounds, and promises no health."""
     text = page(sample.healthy()).text
-    assert "No change beyond noise was found between the two windows." in text
+    assert "Nothing got worse beyond noise between the two windows." in text
     assert "What was not watched is not ruled out." in text
     assert "healthy" not in text.lower()
 

@@ -102,7 +102,7 @@ def test_every_refuted_cause_has_what_killed_it() -> None:
 def test_nothing_found_says_what_it_rests_on() -> None:
     """Without a symptom the report says so, on what grounds, and promises no health."""
     text = flat(shown(sample.healthy()))
-    assert "No change beyond noise was found between the two windows." in text
+    assert "Nothing got worse beyond noise between the two windows." in text
     assert "This rests on 4,021 spans, 31,877 points, 212 logs and 2 signals." in text
     assert "What was not watched is not ruled out." in text
     assert "healthy" not in text.lower()

@@ -11,6 +11,7 @@ from correlator.join.symptom import find_symptom
 from correlator.model.evidence import Evidence, Interval, Kind
 from correlator.model.findings import Experiment, Finding, Outcome, Reading, Verdict
 from correlator.model.names import Signal
+from correlator.wiring import how_to_measure
 from hypotheses import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._engine import Answer, Engine
 from hypotheses._probability import Calibration

@@ -175,7 +175,7 @@ def test_missing_telemetry_is_an_experiment() -> None:
     assert KV_CACHE_USAGE.name in finding.missing
     assert finding.experiment is not None
     assert KV_CACHE_USAGE.name in finding.experiment.why
-    assert "curl http://localhost:8000/metrics" == finding.experiment.command
+    assert how_to_measure()[KV_CACHE_USAGE.name] == finding.experiment.command
 
 
 def test_every_untestable_claim_names_what_is_missing() -> None:

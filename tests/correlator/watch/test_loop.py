@@ -124,17 +124,20 @@ def test_telemetry_younger_than_the_delay_is_left_for_later() -> None:
 def test_the_loop_goes_on_after_a_look_that_failed() -> None:
     """A store that cannot be read is counted; the next look works again, and stopping stops."""
     watched = world(slow_service())
-    seconds = iter([930, 960, 990, 1020])
-    fails = iter([True, False, True, False])
+    looks: list[int] = []
+
+    def clock() -> int:
+        looks.append(930 + 30 * len(looks))
+        return at(looks[-1])
 
     def evidence(windows: Windows) -> Evidence:
-        if next(fails):
+        if len(looks) % 2:
             raise OSError("gone")
         return watched.watch_evidence(windows)
 
     watched.watcher = replace(watched.watcher, evidence=evidence)
     waits: list[float] = []
-    watch(watched.watcher, lambda s: (waits.append(s), len(waits) > 4)[1], lambda: at(next(seconds)))
+    watch(watched.watcher, lambda s: (waits.append(s), len(waits) > 4)[1], clock)
     assert [30.0] * 5 == waits
     assert (2, 2) == (watched.counts["failed_looks"], watched.counts["looks"])
 
