@@ -31,6 +31,7 @@ $(READY): requirements-dev.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the locked dependencies; the first time takes a minute or two." >&2
 	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q collector configs correlator exporters hypotheses
 	@touch $@
 
 demo: setup ## Diagnose a recorded incident

@@ -21,6 +21,9 @@ from rich.console import Console
 
 from correlator.model.errors import TollensError
 
+GARBAGE = 100_000
+"""New objects between two looks for garbage in cycles. Reading makes millions of objects and next to no cycles; with
+Python's 700 looking for them takes a twentieth of a diagnosis."""
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339 or Unix seconds, slash between.")]
 
@@ -179,6 +182,7 @@ def _run(
     from correlator.wiring import Request, diagnose
 
     gc.freeze()
+    gc.set_threshold(GARBAGE)
     gc.enable()
     if symptom is not None and symptom not in list(Kind):
         fail(f"--symptom {symptom}: expected one of {', '.join(Kind)}")
@@ -188,6 +192,7 @@ def _run(
         baseline_window=window(baseline_window, "--baseline-window") if baseline_window else None,
         incident_window=window(incident_window, "--incident-window") if incident_window else None,
         symptom=Kind(symptom) if symptom else None,
+        drawn=report is not None and report.suffix == ".html",
         options=Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None),
     )
     with _progress() as tell:

@@ -24,7 +24,7 @@ from correlator.join.symptom import find_symptom
 from correlator.join.windows import extent, trimmed, with_found_windows
 from correlator.model.errors import ConfigError, InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows, with_windows
-from correlator.model.findings import Diagnosis
+from correlator.model.findings import Diagnosis, Illustration
 from correlator.model.records import Batch, Problem
 from correlator.store import Store
 from exporters.json_object import to_object
@@ -44,6 +44,8 @@ class Request:
     incident_window: Window | None = None
     symptom: Kind | None = None
     options: Options = field(default_factory=Options)
+    drawn: bool = False
+    """Gather what a report draws: the symptom over time and example traces."""
 
 
 def diagnose(request: Request, progress: Callable[[str], None] | None = None) -> Diagnosis:
@@ -58,7 +60,7 @@ def diagnose(request: Request, progress: Callable[[str], None] | None = None) ->
         evidence = side_by_side(before.evidence, evidence)
         joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
     evidence = windowed(evidence, request)
-    return _answered(evidence, joined, time.monotonic() - began)
+    return _answered(evidence, joined, time.monotonic() - began, request.drawn)
 
 
 def diagnosed(store: Store, windows: Windows, kind: Kind | None, where: str | None) -> dict[str, object]:
@@ -162,7 +164,7 @@ def _spelled(window: Window) -> str:
     return " to ".join(stamps)
 
 
-def _answered(evidence: Evidence, joined: Joined, elapsed: float) -> Diagnosis:
+def _answered(evidence: Evidence, joined: Joined, elapsed: float, drawn: bool = False) -> Diagnosis:
     began = time.monotonic()
     answer = engine().answer(evidence)
     shown = [t for f in answer.findings[:1] for p in f.predictions for t in p.reading.trace_ids]
@@ -176,6 +178,6 @@ def _answered(evidence: Evidence, joined: Joined, elapsed: float) -> Diagnosis:
         coverage=evidence.coverage,
         version=version("tollens"),
         elapsed_s=elapsed + time.monotonic() - began,
-        illustration=illustrate(evidence, joined.spans, shown),
+        illustration=illustrate(evidence, joined.spans, shown) if drawn else Illustration(),
         next_experiment=answer.next_experiment,
     )

@@ -139,7 +139,8 @@ def scope_of(evidence: Evidence) -> dict[str, str]:
 
 def _confining(rows: pd.DataFrame, column: str, measure: Yardstick) -> str | None:
     name = measure.signal.name
-    known = rows[rows[column].notna() & rows[name].notna() & (rows["period"] != "")]
+    told = (rows[column].notna() & rows[name].notna() & (rows["period"] != "")).to_numpy()
+    known = rows[[column, name, "period", "block"]][told]
     base = known[known["period"] == BASELINE].groupby(column)[name].mean()
     incident = known[known["period"] == INCIDENT]
     incident = incident[incident[column].isin(base.index)]

@@ -190,10 +190,9 @@ def _answered(numbers: pd.DataFrame) -> pd.DataFrame:
 def _compared(numbers: pd.DataFrame) -> frozenset[str]:
     if numbers.empty or "period" not in numbers:
         return frozenset()
-    measured = [c for c in numbers.columns if c not in KEYS]
-    known = ~np.isnan(numbers[measured].to_numpy(dtype=float))
-    sides = [known[(numbers["period"] == period).to_numpy()].any(axis=0) for period in (BASELINE, INCIDENT)]
-    return frozenset(c for c, both in zip(measured, sides[0] & sides[1], strict=True) if both)
+    sides = [(numbers["period"] == period).to_numpy() for period in (BASELINE, INCIDENT)]
+    columns = {c: numbers[c].to_numpy() for c in numbers.columns if c not in KEYS}
+    return frozenset(c for c, values in columns.items() if all((values[side] == values[side]).any() for side in sides))
 
 
 def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
