@@ -11,15 +11,23 @@ import sys
 
 from benchmarks import diagnose
 
+STEPS = {
+    "Receiving OTLP, kept nowhere": "benchmarks.receive",
+    "Keeping it in the spool": "benchmarks.spool",
+    "Loading spans into the store": "benchmarks.store",
+}
+
 
 def main() -> None:
     """Each in a process of its own, so that peak memory is each one's own."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer runs, fewer spans: does it work at all")
     quick = parser.parse_args().quick
-    print("Loading spans into the store", flush=True)
-    subprocess.run([sys.executable, "-m", "benchmarks.store", str(50_000 if quick else 200_000)], check=True)
-    print("\nDiagnosis", flush=True)
+    for title, module in STEPS.items():
+        print(f"{title}\n", flush=True)
+        subprocess.run([sys.executable, "-m", module, str(50_000 if quick else 200_000)], check=True)
+        print(flush=True)
+    print("Diagnosis", flush=True)
     diagnose.main(quick)
 
 
