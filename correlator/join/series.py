@@ -67,6 +67,8 @@ def _levels(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataFrame:
     """The batch at the very moments (scrapes, log lines) at which requests waited: means of 5 s would blur a cap."""
     levels = points[points["signal"].isin([n.RUNNING.name, n.WAITING.name])]
+    best = levels.groupby(["start", "signal"])["rank"].transform("min")
+    levels = levels[levels["rank"] == best]  # a scrape and a log line of the same moment tell of the same requests
     moments = levels.pivot_table(index="start", columns="signal", values="value", aggfunc="sum")
     if not {n.RUNNING.name, n.WAITING.name} <= set(moments.columns):
         return wide

@@ -362,3 +362,17 @@ def test_no_telemetry_at_all_is_an_empty_frame(store: Store) -> None:
     """An empty store joins to evidence without requests, series, events or facts."""
     evidence = join(store).evidence
     assert (0, 0, (), ()) == (len(evidence.requests), len(evidence.series), evidence.events, evidence.facts)
+
+
+def test_two_sources_of_one_moment_tell_of_the_same_requests(store: Store) -> None:
+    """A scrape and a log line of the very same moment are not added up: the limit is two, not four."""
+    at = [(0, 2.0), (2, 2.0), (4, 2.0)]
+    waiting = [(0, 1.0), (2, 3.0), (4, 1.0)]
+    frame = series(
+        store,
+        gauge("vllm:num_requests_running", at),
+        gauge("vllm:num_requests_waiting", waiting),
+        gauge("vllm.log.running_requests", at),
+        gauge("vllm.log.waiting_requests", waiting),
+    )
+    assert known(frame, n.RUNNING_WHILE_WAITING) == {0: 2}
