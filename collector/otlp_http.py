@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from functools import partial
 
 from google.protobuf.json_format import MessageToJson
@@ -11,12 +10,11 @@ from google.protobuf.message import Message
 from collector.receiving.answers import Reason, Refused, response
 from collector.receiving.decompress import ENCODINGS, Corrupt, TooLong, decompressed
 from collector.receiving.http_connection import Head, ReadBody, Response
-from collector.receiving.http_server import HttpServer
+from collector.receiving.http_server import HttpServer, listening
 from collector.receiving.intake import Admission, Intake
 from collector.receiving.metrics import NO_SIGNAL
 from collector.receiving.security import ssl_context
 from collector.receiving.settings import ReceiverSettings
-from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
 
 _PROTOBUF, _JSON = "application/x-protobuf", "application/json"
@@ -32,7 +30,7 @@ async def serve_http(intake: Intake, settings: ReceiverSettings) -> HttpServer:
     """Listen in the running loop. Raises ConfigError where address or TLS files cannot be used."""
     tls = None if settings.tls is None else ssl_context(settings.tls)
     server = HttpServer(
-        _listening(settings.host, settings.http_port),
+        listening("OTLP/HTTP", settings.host, settings.http_port),
         tls,
         settings.limits,
         answer=partial(_answer, intake),
@@ -42,14 +40,6 @@ async def serve_http(intake: Intake, settings: ReceiverSettings) -> HttpServer:
     intake.metrics.connections.set_function(lambda: server.connections)
     server.start()
     return server
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise ConfigError(f"OTLP/HTTP cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 async def _answer(intake: Intake, head: Head, read_body: ReadBody) -> Response:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from collector.gpu.settings import GpuSettings
@@ -15,10 +14,10 @@ from collector.gpu_dcgm import exporter_job
 from collector.prometheus_scrape import ScrapeJob, ScrapeSettings
 from collector.receiving.settings import MetricsSettings, ReceiverSettings
 from collector.spool import Limits
+from correlator.model.config import document, refusal, section
 from correlator.model.errors import ConfigError
 
 DATA = Path("~/.local/share/tollens")
-MOST_FAULTS = 10
 
 _LIMITS = Limits()
 
@@ -134,60 +133,22 @@ def load(path: Path | None = None, data: Path | None = None) -> CollectorSetting
 
     ConfigError names the file, the field and what was expected.
     """
-    document = {} if path is None else _mapping(_document(path), f"{path}")
-    section = _given(**_mapping(document.get("collector"), f"{path}: collector"))
-    spool = _given(**_mapping(section.get("spool"), f"{path}: collector.spool"))
+    whole = {} if path is None else document(path)
+    ours = _given(**section(whole.get("collector"), f"{path}: collector"))
+    spool = _given(**section(ours.get("spool"), f"{path}: collector.spool"))
     try:
-        return CollectorSettings.model_validate(section | {"spool": {"folder": _data(path, document, data)} | spool})
+        return CollectorSettings.model_validate(ours | {"spool": {"folder": _data(path, whole, data)} | spool})
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)[:MOST_FAULTS]
-        raise ConfigError("\n".join(f"{path}: {_told(fault)}" for fault in faults)) from None
+        raise refusal(path, error, CollectorSettings, inside=("collector",)) from None
 
 
-def _data(path: Path | None, document: Mapping[str, Any], data: Path | None) -> Path:
+def _data(path: Path | None, whole: Mapping[str, Any], data: Path | None) -> Path:
     """The folder of the spool where none is named."""
-    told = document.get("data")
+    told = whole.get("data")
     if told is not None and not isinstance(told, str):
         raise ConfigError(f"{path}: data: expected a folder")
     return (data or Path(told or DATA)) / "spool"
 
 
-def _document(path: Path) -> Any:
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: expected YAML: {' '.join(str(error).split())}") from None
-
-
-def _mapping(value: Any, place: str) -> dict[str, Any]:
-    """A section; one that is empty is an empty mapping."""
-    if value is not None and not isinstance(value, dict):
-        raise ConfigError(f"{place}: expected options such as `name: value`, got {type(value).__name__}")
-    return {str(name): part for name, part in (value or {}).items()}
-
-
 def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _told(fault: Mapping[str, Any]) -> str:
-    """One fault; an unknown key with the keys that are known there."""
-    place = ".".join(map(str, ("collector", *fault["loc"])))
-    if fault["type"] == "extra_forbidden":
-        return f"{place}: unknown; expected one of {', '.join(_known(fault['loc'][:-1]))}"
-    return f"{place}: {str(fault['msg']).removeprefix('Value error, ')}"
-
-
-def _known(place: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = CollectorSettings
-    for part in place:
-        if isinstance(part, str):
-            annotation = model.model_fields[part].annotation
-            model = next(kind for kind in (annotation, *get_args(annotation)) if _is_section(kind))
-    return [*model.model_fields]
-
-
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -53,7 +53,7 @@ def serve(settings: Settings, spool: Path) -> None:
             registry=registry_of([loading, retention], watcher.counts),
             diagnoses=settings.api.diagnoses,
         )
-        app = create_app(_services(store, incidents, loading), options)
+        app = create_app(services(store, incidents, loading), options)
         listening = closing.enter_context(_listening(settings.api.host, settings.api.port))
         stopped = threading.Event()
         threads = [chore.start(stopped) for chore in (loading, retention)]
@@ -103,7 +103,9 @@ def _expire(store: Store, limits: RetentionSettings, counts: Counter[str]) -> No
         LOG.info("dropped %s; %d bytes are left", ", ".join(map(str, left.dropped)), left.bytes)
 
 
-def _services(store: Store, incidents: Incidents, loading: Chore) -> Services:
+def services(store: Store, incidents: Incidents, loading: Chore) -> Services:
+    """What the API asks, over a store; it is ready while loading goes well."""
+
     def ready() -> str | None:
         return f"telemetry is not loaded: {loading.trouble}" if loading.trouble else None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from correlator.model.config import document, refusal
 from correlator.model.errors import ConfigError
 from correlator.watch.settings import WatchSettings
 
@@ -68,10 +67,11 @@ def load(path: Path | None = None) -> Settings:
     """Settings from a file, defaults without one. ConfigError names the file, the field and what was expected."""
     if path is None:
         return Settings()
+    sections = {name: {} if part is None else part for name, part in document(path).items() if name != "collector"}
     try:
-        return Settings.model_validate(_ours(path))
+        return Settings.model_validate(sections)
     except ValidationError as error:
-        raise ConfigError("\n".join(f"{path}: {_told(fault)}" for fault in error.errors()[:10])) from None
+        raise refusal(path, error, Settings) from None
 
 
 def token(path: Path) -> SecretStr:
@@ -84,35 +84,3 @@ def token(path: Path) -> SecretStr:
     if not text or any(not sign.isprintable() or sign == " " for sign in text):
         raise ConfigError(f"api.token_file {path}: expected one line with a token")
     return SecretStr(text)
-
-
-def _ours(path: Path) -> Mapping[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: expected YAML: {' '.join(str(error).split())}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: expected sections such as `api:`, got {type(content).__name__}")
-    return {str(name): {} if part is None else part for name, part in content.items() if name != "collector"}
-
-
-def _told(fault: Mapping[str, Any]) -> str:
-    """One fault; an unknown key with the keys that are known there."""
-    place = ".".join(str(part) for part in fault["loc"])
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
-        message = f"unknown; expected one of {', '.join(_known(fault['loc'][:-1]))}"
-    return f"{place}: {message}" if place else message
-
-
-def _known(place: tuple[int | str, ...]) -> list[str]:
-    model: Any = Settings
-    for part in place:
-        if isinstance(part, str):
-            model = model.model_fields[part].annotation
-    model = model if isinstance(model, type) and issubclass(model, BaseModel) else model.__args__[0]
-    return [*model.model_fields]

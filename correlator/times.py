@@ -33,10 +33,3 @@ def window(text: str, flag: str) -> Window:
     if found.start >= found.end:
         raise InputError(f"{flag} {text}: the end must be after the start")
     return found
-
-
-def rfc3339(unix_nano: int) -> str:
-    """`2026-11-30T03:35:16.5Z`: UTC, with as many digits as there are."""
-    seconds, fraction = divmod(unix_nano, 1_000_000_000)
-    digits = f".{fraction:09d}".rstrip("0").rstrip(".")
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{digits}Z"

@@ -22,9 +22,11 @@ from correlator.join.places import at
 from correlator.join.search import refined
 from correlator.join.symptom import find_symptom
 from correlator.join.windows import extent, trimmed, with_found_windows
-from correlator.model.errors import ConfigError, InputError
+from correlator.model.config import refusal
+from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows, with_windows
 from correlator.model.findings import Diagnosis, Illustration
+from correlator.model.moments import rfc3339
 from correlator.model.records import Batch, Problem
 from correlator.store import Store
 from exporters.json_object import to_object
@@ -88,9 +90,7 @@ def calibration(path: Path | None = None) -> Calibration:
     try:
         return Calibration.model_validate(yaml.safe_load(source.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{source}: {place}: {first['msg']}") from None
+        raise refusal(source, error, Calibration) from None
 
 
 def how_to_measure() -> dict[str, str]:
@@ -160,8 +160,7 @@ def _given(evidence: Evidence, request: Request) -> Windows | None:
 
 
 def _spelled(window: Window) -> str:
-    stamps = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t / 1e9)) for t in (window.start, window.end))
-    return " to ".join(stamps)
+    return f"{rfc3339(window.start)} to {rfc3339(window.end)}"
 
 
 def _answered(evidence: Evidence, joined: Joined, elapsed: float, drawn: bool = False) -> Diagnosis:

@@ -136,12 +136,6 @@ def stretch(window: Window) -> str:
     return f"{start:%Y-%m-%d %H:%M:%S} to {until} UTC ({seconds(window.seconds)})"
 
 
-def rfc3339(unix_nano: int) -> str:
-    """`2026-11-30T03:35:16.5Z`: all nine digits are kept, trailing zeros are not."""
-    fraction = f".{unix_nano % 1_000_000_000:09d}".rstrip("0").rstrip(".")
-    return f"{_utc(unix_nano):%Y-%m-%dT%H:%M:%S}{fraction}Z"
-
-
 def _utc(unix_nano: int) -> datetime:
     return datetime.fromtimestamp(unix_nano // 1_000_000_000, UTC)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from exporters._numbers import rfc3339
+from correlator.model.moments import rfc3339
 
 if TYPE_CHECKING:
     from correlator.model.evidence import Interval, Symptom, Window

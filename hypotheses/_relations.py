@@ -8,6 +8,7 @@ from correlator.model.effects import TAIL, difference, rank_correlation, ratio, 
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Group, Signal, part_name
+from correlator.model.worth import LATENCY_RATIO, SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
@@ -17,10 +18,6 @@ CORRELATION = 0.1
 """Cohen's smallest correlation worth naming."""
 STRONG = 0.5
 """Cohen's smallest strong correlation."""
-SPARED = 1.15
-"""A group whose latency moved less than this is spared: half (in logarithm) of the 1.3 that makes a symptom."""
-SYMPTOMATIC = 1.3
-"""The smallest ratio of latency that is called a symptom."""
 MIN_ROWS = 10
 SYMPTOM = "the symptom"
 
@@ -143,8 +140,8 @@ def spares(group: Group) -> Test:
         interval = effect.interval
         outcome = (
             Outcome.HELD
-            if interval.high < 2 * SPARED - 1 and interval.value < SPARED
-            else (Outcome.FAILED if interval.low > SPARED else Outcome.INCONCLUSIVE)
+            if interval.high < 2 * SPARED_RATIO - 1 and interval.value < SPARED_RATIO
+            else (Outcome.FAILED if interval.low > SPARED_RATIO else Outcome.INCONCLUSIVE)
         )
         text = f"latency of requests with {signal.name} ≤ {edge:.3g} {spelled(interval)}"
         return Reading(outcome, text, interval, None, effect.blocks)
@@ -212,7 +209,7 @@ def _faded(early: Interval, late: Interval) -> Outcome:
     """Held: at least half of the excess is gone and what is left would be no symptom (1.3)."""
     halved = late.value - 1 <= (early.value - 1) / 2
     if halved:
-        return Outcome.HELD if early.low > 1 and late.value < SYMPTOMATIC else Outcome.INCONCLUSIVE
+        return Outcome.HELD if early.low > 1 and late.value < LATENCY_RATIO else Outcome.INCONCLUSIVE
     return Outcome.FAILED if late.low > 1 else Outcome.INCONCLUSIVE
 
 

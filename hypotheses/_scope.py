@@ -12,17 +12,17 @@ from correlator.model.effects import MIN_BLOCKS, Effect, difference, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Signal
+from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE, SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, too_few_blocks, untestable
-from hypotheses._relations import SPARED, SYMPTOMATIC
 
 MOST = 0.8
 PART = 0.6
 MIN_REQUESTS = 10
 GROUPS = 50
 """Groups compared; further ones would only add chances of an accidental difference."""
-SMALLEST_SHARE = {Kind.ERRORS: 0.02, Kind.AVAILABILITY: 0.02, Kind.QUALITY: 0.05}
+SMALLEST_SHARE = {Kind.ERRORS: ERROR_SHARE, Kind.AVAILABILITY: ERROR_SHARE, Kind.QUALITY: QUALITY_SHARE}
 """The smallest share of requests, more than before, that is called a symptom of the kind."""
 
 
@@ -44,7 +44,7 @@ def yardstick(evidence: Evidence) -> Yardstick:
     """That of the symptom, if it is a share of requests; otherwise latency's."""
     symptom = evidence.symptom
     if symptom is None or symptom.kind not in SMALLEST_SHARE:
-        return Yardstick(LATENCY, SPARED, SYMPTOMATIC)
+        return Yardstick(LATENCY, SPARED_RATIO, LATENCY_RATIO)
     smallest = SMALLEST_SHARE[symptom.kind]
     return Yardstick(symptom.signal, smallest / 2, smallest)
 

@@ -6,10 +6,10 @@ from correlator.model.effects import Effect, ratio
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import CLIENT_LATENCY, LATENCY, SERVER_LATENCY, Signal
+from correlator.model.worth import SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import too_few_blocks, untestable
-from hypotheses._relations import SPARED
 
 REFUSED = frozenset({"rejected", "truncated", "malformed", "bad_time"})
 """Problems in reading by which records were lost (not: duplicates, and files that hold no telemetry)."""
@@ -57,7 +57,7 @@ def second_source_disagrees() -> Test:
 
 def _disagreement(signal: Signal, traces: Effect, metrics: Effect) -> Reading:
     one, other = traces.interval, metrics.interval
-    both = min(one.value, other.value) >= SPARED
+    both = min(one.value, other.value) >= SPARED_RATIO
     apart = one.low > other.high or other.low > one.high
     outcome = Outcome.FAILED if both else Outcome.HELD if apart else Outcome.INCONCLUSIVE
     text = f"{signal.name} by traces {spelled(one)}, by metrics {spelled(other)}"

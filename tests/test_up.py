@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from collector.files import read
+from correlator.model.moments import rfc3339
 from correlator.model.records import Batch
-from correlator.times import rfc3339
 from tests.recorded import paths, true_windows
 
 CAPTURE = "s01_token_inflation"

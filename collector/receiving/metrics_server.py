@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import choose_encoder
 
 from collector.receiving.answers import Refused
 from collector.receiving.http_connection import Head, ReadBody, Response
-from collector.receiving.http_server import HttpServer
+from collector.receiving.http_server import HttpServer, listening
 from collector.receiving.settings import Limits, MetricsSettings
-from correlator.model.errors import ConfigError
 
 CONNECTIONS = 16
 
@@ -28,17 +25,9 @@ def serve_metrics(registry: CollectorRegistry, settings: MetricsSettings) -> Htt
         return Response(refused.reason.http_status)
 
     limits = Limits(connections=CONNECTIONS)
-    server = HttpServer(_listening(settings), None, limits, answer, refuse, away.inc)
+    server = HttpServer(listening("metrics", settings.host, settings.port), None, limits, answer, refuse, away.inc)
     server.start()
     return server
-
-
-def _listening(settings: MetricsSettings) -> socket.socket:
-    host, port = settings.host, settings.port
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        raise ConfigError(f"metrics cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 def _answer(registry: CollectorRegistry, head: Head) -> Response:

@@ -11,9 +11,9 @@ import pandas as pd
 
 from correlator.join.build import build
 from correlator.model.evidence import Evidence, Window
+from correlator.model.moments import rfc3339
 from correlator.model.names import SIGNALS
 from correlator.store import Store
-from correlator.times import rfc3339
 
 SPANS = 2_000
 """Spans shown of a trace."""

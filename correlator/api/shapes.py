@@ -10,7 +10,7 @@ from correlator.api.diagnosis import Count, Diagnosis, Experiment, Moment, Numbe
 from correlator.api.times import Time
 from correlator.model.evidence import Kind, Window, Windows
 from correlator.model.incidents import Incident, Page, State
-from correlator.times import rfc3339
+from correlator.model.moments import rfc3339
 
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 

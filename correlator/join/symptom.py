@@ -16,14 +16,10 @@ import pandas as pd
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval, Kind, Symptom
+from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE
 
-LATENCY_RATIO = 1.3
-"""Two healthy neighbouring windows of 70 s on a shared machine differed by up to 23 % in mean latency."""
 TAIL_RATIO = 1.6
 """The 95th percentile drifts more than the mean: the square of 1.3, rounded down."""
-ERROR_SHARE = 0.02
-"""Two requests in a hundred: the usual alert level of an availability SLO of 99.9 % at a burn rate of 20."""
-QUALITY_SHARE = 0.05
 THROUGHPUT_RATIO = 1.3
 DOWN_SHARE = 0.9
 """An error share from which the service counts as not available at all."""

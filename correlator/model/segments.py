@@ -11,8 +11,10 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
+from correlator.model.durable import sync_folder, write_durably
 from correlator.model.errors import InputError
 from correlator.model.records import Signal
 
@@ -24,7 +26,9 @@ FRAME_BYTES = _FRAME.size
 HEADER_BYTES = _HEADER.size
 
 QUARANTINE = "quarantine"
-"""The folder in a spool for requests that the store refused."""
+"""The folder in a spool for requests that were refused for good."""
+QUARANTINE_BYTES = 64 << 20
+"""They are kept up to this; further ones are only counted."""
 
 OPEN, READY = "open", "ready"
 _NAME = re.compile(rf"({'|'.join(Signal)})-(\d{{20}})\.({OPEN}|{READY})")
@@ -139,3 +143,19 @@ def _payload(content: bytes, at: int) -> bytes | None:
 
 def _check(payload: bytes) -> int:
     return zlib.crc32(payload, zlib.crc32(len(payload).to_bytes(4, "little")))
+
+
+def set_aside(folder: Path, name: SegmentName, mark: bytes, refused: Sequence[bytes]) -> int:
+    """Put requests into quarantine as far as there is room: how many. A repetition replaces what it wrote before.
+
+    OSError when the disk refuses.
+    """
+    quarantine = folder / QUARANTINE
+    path = quarantine / f"{name.signal}-{name.number:020}-{mark.hex()}.segment"
+    quarantine.mkdir(exist_ok=True)
+    room = QUARANTINE_BYTES - sum(other.stat().st_size for other in quarantine.iterdir() if other != path)
+    fitting = [payload for payload, size in zip(refused, accumulate(map(len, refused)), strict=True) if size <= room]
+    if fitting:
+        write_durably(path, encode(mark, fitting))
+        sync_folder(folder)
+    return len(fitting)

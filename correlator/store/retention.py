@@ -14,7 +14,7 @@ from correlator.store.store import Store
 class Held:
     """What the tables hold after a round: bytes, the oldest day, and the days that were dropped.
 
-    `bytes` may exceed the limit where the newest day alone does: it is never dropped.
+    `bytes` may exceed the limit where the newest day alone does: it is dropped for its age only.
     """
 
     bytes: int
@@ -37,8 +37,9 @@ def expire(store: Store, max_age_days: float, max_bytes: int, now: datetime | No
 
 def _beyond(sizes: Counter[date], first: date, max_bytes: int) -> Iterator[date]:
     held = sum(sizes.values())
-    for day in sorted(sizes)[:-1]:
-        if day >= first and held <= max_bytes:
+    for day in sorted(sizes):
+        too_much = held > max_bytes and day != max(sizes)
+        if day >= first and not too_much:
             return
         held -= sizes[day]
         yield day

@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from correlator.model.durable import sync_folder, write_durably
 from correlator.model.records import Batch, Problem, Signal
-from correlator.model.segments import QUARANTINE, Contents, SegmentName, encode, read_segment, segment_names
+from correlator.model.segments import Contents, SegmentName, read_segment, segment_names, set_aside
 from correlator.store.engine import Engine, StoreError
 from correlator.store.loading import MEMORY_BYTES, STATEMENT_BYTES, Refusal, insert, problems, refusal, statements
 from correlator.store.store import Store
 from correlator.store.undoing import Blocks, newest_blocks, prepare, undo
-
-QUARANTINE_BYTES = 64 * 2**20
-"""Requests that the store refuses are kept up to this; further ones are only counted."""
 
 MOST_SEGMENTS = 1000
 """Loaded together at most."""
@@ -106,7 +102,7 @@ def _load_some(engine: Engine, folder: Path) -> Loaded | None:
     except StoreError:
         _put_right(engine, folder)
         raise
-    kept = _keep(folder, names[0], contents[0].mark, [left_out.payload for left_out in refused]) if refused else 0
+    kept = set_aside(folder, names[0], contents[0].mark, [left_out.payload for left_out in refused]) if refused else 0
     _write(engine, note.model_copy(update={"blocks": None}))
     _remove(folder, note.segments)
     reasons = Counter((names[0].signal, left_out.reason) for left_out in refused)
@@ -157,19 +153,6 @@ def _insert_halves(engine: Engine, signal: Signal, payloads: Sequence[bytes], be
     middle = len(payloads) // 2
     refused = _insert(engine, signal, payloads[:middle], before)
     return refused + _insert(engine, signal, payloads[middle:], newest_blocks(engine))
-
-
-def _keep(folder: Path, first: SegmentName, mark: bytes, refused: Sequence[bytes]) -> int:
-    """Put refused requests into quarantine as far as there is room: how many."""
-    quarantine = folder / QUARANTINE
-    path = quarantine / f"{first.signal}-{first.number:020}-{mark.hex()}.segment"
-    quarantine.mkdir(exist_ok=True)
-    room = QUARANTINE_BYTES - sum(other.stat().st_size for other in quarantine.iterdir() if other != path)
-    fitting = [payload for payload, size in zip(refused, accumulate(map(len, refused)), strict=True) if size <= room]
-    if fitting:
-        write_durably(path, encode(mark, fitting))
-        sync_folder(folder)
-    return len(fitting)
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from correlator.model.evidence import Kind
 from correlator.model.incidents import Incident, State, incident_id
-from correlator.times import rfc3339
+from correlator.model.moments import rfc3339
 from correlator.watch.settings import WatchSettings
 from correlator.watch.sighting import CHANGE, Condition, Sighting, family
 

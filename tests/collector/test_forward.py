@@ -16,11 +16,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from collector.forward import Forwarder, _pauses
 from collector.forwarding.own_address import is_own
 from collector.forwarding.post import _retry_after_s
-from collector.forwarding.segment import QUARANTINE_BYTES
 from collector.settings import ForwardSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
-from correlator.model.segments import QUARANTINE, read_segment, segment_names
+from correlator.model.segments import QUARANTINE, QUARANTINE_BYTES, read_segment, segment_names
 from tests.collector.collector_process import inside, request
 from tests.collector.forwarding import (
     PATIENCE_S,

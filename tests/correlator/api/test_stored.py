@@ -14,11 +14,11 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from correlator.api import Services, create_app, reading, shapes
 from correlator.api.diagnosis import Diagnosis
+from correlator.model.moments import rfc3339
 from correlator.model.names import SIGNALS
 from correlator.model.records import Batch, Signal
 from correlator.store import Store
 from correlator.store.incidents import Incidents
-from correlator.times import rfc3339
 from tests.correlator.api.served import T0, Client, incident
 from tests.correlator.api.wired import filled, services
 from tests.recorded import true_windows

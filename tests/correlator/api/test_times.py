@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from correlator.api.times import parsed
-from correlator.times import rfc3339
+from correlator.model.moments import rfc3339
 
 NANOSECONDS = st.integers(0, 7_258_118_400_000_000_000 - 1)
 

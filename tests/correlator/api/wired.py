@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from collector.files import read
+from correlator import serve
 from correlator.api import Services
-from correlator.api.reading import held, signals, trace
+from correlator.chores import Chore
 from correlator.model.records import Batch
 from correlator.store import Store
 from correlator.store.incidents import Incidents
-from correlator.wiring import diagnosed, hypotheses
 
 CAPTURE = Path(__file__).parents[2] / "data" / "captures" / "s01_token_inflation"
 SOURCES = [
@@ -22,13 +22,4 @@ def filled(store: Store) -> Store:
 
 
 def services(store: Store) -> Services:
-    incidents = Incidents(store)
-    return Services(
-        diagnose=lambda asked: diagnosed(store, asked.windows, asked.symptom, asked.where),
-        list_incidents=incidents.find,
-        get_incident=incidents.get,
-        trace=lambda id: trace(store, id),
-        hypotheses=hypotheses,
-        signals=held(lambda: signals(store), 15),
-        ready=lambda: None,
-    )
+    return serve.services(store, Incidents(store), Chore("loading", 1, lambda counts: None))

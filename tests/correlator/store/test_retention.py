@@ -1,7 +1,7 @@
 """Days that are too old, or too much, go; nothing else does."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -44,6 +44,14 @@ def test_days_beyond_the_age_are_dropped(store: Store) -> None:
     assert before[1:] == list(
         store.query("SELECT DISTINCT toDate32(Start) AS day FROM otel_traces_trace_id_ts ORDER BY day")["day"]
     )
+
+
+def test_a_day_beyond_the_age_goes_although_nothing_newer_came(store: Store) -> None:
+    """A service that fell silent keeps nothing longer than it was told to."""
+    before = days(store)
+    held = expire(store, max_age_days=2, max_bytes=10**12, now=noon(before[-1]) + timedelta(days=30))
+    assert (tuple(before), 0) == (held.dropped, held.bytes)
+    assert [] == days(store)
 
 
 def test_the_oldest_go_first_when_it_is_too_much(store: Store) -> None:

@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+from correlator.model import segments
 from correlator.model.errors import InputError
 from correlator.model.records import Problem, Signal
 from correlator.model.segments import QUARANTINE, read_segment, segment_names
@@ -130,7 +131,7 @@ def test_rows_that_a_table_refuses_are_found(empty, tmp_path, constraint):
 
 def test_quarantine_is_bounded(empty, tmp_path, monkeypatch):
     """When quarantine is full, further poison is counted as discarded, and the earlier stays."""
-    monkeypatch.setattr(spooled, "QUARANTINE_BYTES", 150)
+    monkeypatch.setattr(segments, "QUARANTINE_BYTES", 150)
     for number, junk in enumerate([b"first " * 10, b"second" * 10]):
         write_segment(tmp_path, number, Signal.LOGS, [junk, *logs(number), junk])
     (loaded,) = load(empty, tmp_path)

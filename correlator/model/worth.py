@@ -1,0 +1,12 @@
+"""The smallest changes worth naming: what makes a symptom, and what a prediction calls ill or spared."""
+
+from __future__ import annotations
+
+LATENCY_RATIO = 1.3
+"""Two healthy neighbouring windows of 70 s on a shared machine differed by up to 23 % in mean latency."""
+SPARED_RATIO = 1.15
+"""A group whose latency moved less than this is spared: half (in logarithm) of what makes a symptom."""
+ERROR_SHARE = 0.02
+"""Two requests in a hundred: the usual alert level of an availability SLO of 99.9 % at a burn rate of 20."""
+QUALITY_SHARE = 0.05
+"""One answer in twenty: users retry and rephrase a few of a hundred anyway."""
