@@ -8,6 +8,7 @@ from correlator.model.effects import MIN_BLOCKS, difference
 from correlator.model.evidence import INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import CONTEXT_ERROR, CONTEXT_LIMIT, ERROR, INPUT_TOKENS, MAX_TOKENS, REQUESTED_TOKENS
+from correlator.model.worth import ERROR_SHARE
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._facts import in_force, number
@@ -15,8 +16,6 @@ from hypotheses._frames import too_few_blocks, untestable
 from hypotheses._levels import share_of_blocks
 
 MAX_MODEL_LEN = "engine.max_model_len"
-FAILING = 0.02
-"""The smallest share of failing requests that is called a symptom."""
 
 
 def refusals_exceed_context() -> Test:
@@ -52,7 +51,7 @@ def fitting_requests_succeed() -> Test:
         if effect is None:
             return too_few_blocks()
         interval = effect.interval
-        held, failed = interval.value < FAILING and interval.high < 2 * FAILING, interval.low > FAILING
+        held, failed = interval.value < ERROR_SHARE and interval.high < 2 * ERROR_SHARE, interval.low > ERROR_SHARE
         outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.INCONCLUSIVE
         text = f"errors of requests not known to exceed it {spelled(interval)}"
         return Reading(outcome, text, interval, None, effect.blocks)
