@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says at the start we say ourselves
     _log()
     from collector.heap import keep_freed_memory
-    from collector.orphan import end_with_parent
     from collector.settings import load
+    from correlator.model.orphan import end_with_parent
 
     end_with_parent()
     keep_freed_memory()

@@ -10,11 +10,12 @@ from google.protobuf.message import Message
 from collector.receiving.answers import Reason, Refused, response
 from collector.receiving.decompress import ENCODINGS, Corrupt, TooLong, decompressed
 from collector.receiving.http_connection import Head, ReadBody, Response
-from collector.receiving.http_server import HttpServer, listening
+from collector.receiving.http_server import HttpServer
 from collector.receiving.intake import Admission, Intake
 from collector.receiving.metrics import NO_SIGNAL
 from collector.receiving.security import ssl_context
 from collector.receiving.settings import ReceiverSettings
+from correlator.model.listening import listening
 from correlator.model.records import Signal
 
 _PROTOBUF, _JSON = "application/x-protobuf", "application/json"

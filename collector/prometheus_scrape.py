@@ -76,7 +76,11 @@ class Scraper:
 
     def _look(self, discovery: Discovery) -> tuple[Target, ...]:
         """The targets of now; those of before where looking fails."""
-        targets = discovery.targets()
+        try:
+            targets = discovery.targets()
+        except Exception:
+            _LOG.exception("looking for targets failed in an unexpected way; those of before are kept")
+            return tuple(self._loops)
         for source in discovery.problems.keys() - self._problems.keys():
             _LOG.warning("%s: %s", source, discovery.problems[source])
         self._problems = discovery.problems

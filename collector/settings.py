@@ -14,10 +14,8 @@ from collector.gpu_dcgm import exporter_job
 from collector.prometheus_scrape import ScrapeJob, ScrapeSettings
 from collector.receiving.settings import MetricsSettings, ReceiverSettings
 from collector.spool import Limits
-from correlator.model.config import document, refusal, section
+from correlator.model.config import DATA, document, refusal, section
 from correlator.model.errors import ConfigError
-
-DATA = Path("~/.local/share/tollens")
 
 _LIMITS = Limits()
 

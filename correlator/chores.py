@@ -28,9 +28,10 @@ class Chore:
             self.trouble = None
         except Exception as error:
             self.counts["failed"] += 1
-            if self.trouble != str(error):
+            trouble = str(error) or type(error).__name__
+            if self.trouble != trouble:
                 LOG.exception("%s failed; it is tried again in %g s", self.name, self.every_s)
-            self.trouble = str(error)
+            self.trouble = trouble
 
     def until(self, stopped: threading.Event) -> None:
         """Do it again and again."""

@@ -127,8 +127,9 @@ def doctor(config: Config = None, data: Data = None) -> None:
 @app.command(hidden=True)
 def serve(config: Config = None, data: Data = None, port: int | None = None) -> None:
     """The correlator's process of `tollens up`."""
-    from collector.orphan import end_with_parent
+    from collector.settings import load
     from correlator import settings
+    from correlator.model.orphan import end_with_parent
     from correlator.serve import serve as run
 
     end_with_parent()
@@ -136,7 +137,7 @@ def serve(config: Config = None, data: Data = None, port: int | None = None) -> 
     told = settings.load(config)
     told = told.model_copy(update={"data": data}) if data else told
     told = told.model_copy(update={"api": told.api.model_copy(update={"port": port})}) if port is not None else told
-    run(told, told.folder / "spool")
+    run(told, load(config, data).spool.folder)
 
 
 def _flags(**given: object) -> list[str]:

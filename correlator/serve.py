@@ -19,8 +19,8 @@ from correlator.api import Options, Services, create_app
 from correlator.api.reading import held, signals, trace
 from correlator.chores import Chore
 from correlator.join.build import build
-from correlator.model.errors import ConfigError
 from correlator.model.evidence import Evidence, Kind, Windows, with_windows
+from correlator.model.listening import listening
 from correlator.own_metrics import registry_of
 from correlator.settings import RetentionSettings, Settings, token
 from correlator.store import Store
@@ -54,13 +54,13 @@ def serve(settings: Settings, spool: Path) -> None:
             diagnoses=settings.api.diagnoses,
         )
         app = create_app(services(store, incidents, loading), options)
-        listening = closing.enter_context(_listening(settings.api.host, settings.api.port))
+        socket_ = closing.enter_context(listening("the API", settings.api.host, settings.api.port))
         stopped = threading.Event()
         threads = [chore.start(stopped) for chore in (loading, retention)]
         if settings.watch.enabled:
             threads.append(threading.Thread(target=watch, args=(watcher, stopped.wait), name="watch", daemon=True))
             threads[-1].start()
-        _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=GRACE_S)).run(sockets=[listening])
+        _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=GRACE_S)).run(sockets=[socket_])
         stopped.set()
         for thread in threads:
             thread.join(GRACE_S)
@@ -75,14 +75,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and sockets:
             print(json.dumps({"ready": True, "api_port": sockets[0].getsockname()[1]}), flush=True)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise ConfigError(f"api: cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 def _load(store: Store, spool: Path, counts: Counter[str]) -> None:
@@ -107,7 +99,7 @@ def services(store: Store, incidents: Incidents, loading: Chore) -> Services:
     """What the API asks, over a store; it is ready while loading goes well."""
 
     def ready() -> str | None:
-        return f"telemetry is not loaded: {loading.trouble}" if loading.trouble else None
+        return "telemetry is not loaded; the log says why" if loading.trouble is not None else None
 
     return Services(
         diagnose=lambda asked: diagnosed(store, asked.windows, asked.symptom, asked.where),

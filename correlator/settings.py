@@ -8,11 +8,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from correlator.model.config import document, refusal
+from correlator.model.config import DATA, document, refusal
 from correlator.model.errors import ConfigError
 from correlator.watch.settings import WatchSettings
-
-DATA = Path("~/.local/share/tollens")
 
 
 def _is_loopback(host: str) -> bool:

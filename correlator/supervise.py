@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-SUPERVISED = "TOLLENS_SUPERVISED"
-"""Environment variable that tells a part whose it is (`collector.orphan`)."""
+from correlator.model.orphan import SUPERVISED
+
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
 """A process that ran so long begins anew with the first pause."""
@@ -38,6 +38,7 @@ class Part:
     command: Sequence[str]
     process: subprocess.Popen[str] | None = None
     ready: Ready = field(default_factory=dict)
+    was_ready: bool = False
     pause_s: float = FIRST_PAUSE_S
     began: float = 0.0
     again_at: float = 0.0
@@ -79,14 +80,16 @@ class Part:
         with process.stdout as lines:
             for line in lines:
                 try:
-                    self.ready = json.loads(line)
+                    self.ready, self.was_ready = json.loads(line), True
                 except ValueError:
                     continue
                 told()
 
 
 def keep_running(parts: Sequence[Part], announce: Callable[[Ready], None]) -> int:
-    """Run until SIGTERM or SIGINT: exit code 0. A part that refuses its configuration ends all of them: 2.
+    """Run until SIGTERM or SIGINT: exit code 0. A part that at the start refuses its configuration ends all of them: 2.
+
+    One that has run before is tried again whatever it says: a disk may come back, and the other part is of use.
 
     `announce` gets what all parts said, each time that all are ready.
     """
@@ -102,7 +105,7 @@ def keep_running(parts: Sequence[Part], announce: Callable[[Ready], None]) -> in
     for part in parts:
         part.start(told)
     while not stopped.wait(0.1):
-        if any(_ended(part) == WRONG_USAGE for part in parts):
+        if any(_ended(part) == WRONG_USAGE and not part.was_ready for part in parts):
             code = WRONG_USAGE
             break
         for part in parts:

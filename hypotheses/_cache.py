@@ -10,12 +10,13 @@ from correlator.model.findings import Outcome, Reading
 from correlator.model.names import CACHED_SHARE, KV_CACHE_USAGE, KV_PRESSURE, PREFIX_QUERIES
 from hypotheses._contract import Test
 from hypotheses._decide import Direction, spelled
-from hypotheses._facts import changed
+from hypotheses._facts import changed, in_force
 from hypotheses._frames import frame_with
 from hypotheses._levels import reaches
 from hypotheses._predict import shifted_by
 
-TURNED_OFF = changed("engine.enable_prefix_caching", kind="prefix caching")
+CACHING = "engine.enable_prefix_caching"
+CHANGED = changed(CACHING, kind="prefix caching")
 FULL = (reaches(KV_CACHE_USAGE, 0.9), shifted_by(KV_PRESSURE, Direction.UP, at_least=0.05))
 STILL_ASKED = 0.8
 """Queries that fell by less than a fifth went on: arrivals of neighbouring windows differ that much."""
@@ -35,7 +36,7 @@ def cached_less(at_least: float) -> Test:
 
 
 def _why(evidence: Evidence) -> str:
-    if TURNED_OFF.read(evidence).outcome is Outcome.HELD:
+    if CHANGED.read(evidence).outcome is Outcome.HELD and _is_off(evidence):
         return "caching was turned off"
     full = [test.read(evidence).outcome for test in FULL]
     if all(outcome is Outcome.HELD for outcome in full):
@@ -47,3 +48,7 @@ def _why(evidence: Evidence) -> str:
     if asked.interval.value < STILL_ASKED:
         return f"the cache is asked less: queries {spelled(asked.interval)}"
     return f"queries went on ({spelled(asked.interval)}) and the pool was not full: prefixes became unique"
+
+
+def _is_off(evidence: Evidence) -> bool:
+    return in_force(evidence, (CACHING,))[1].get(CACHING, "").lower() == "false"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from correlator.model.evidence import BLOCK_NS, Evidence, Fact
+from correlator.model.evidence import BLOCK_NS, METRICS, Evidence, Fact
 from correlator.model.findings import Outcome, Reading
 from hypotheses._contract import Test
 from hypotheses._frames import frame_with, untestable
@@ -19,15 +19,16 @@ def changed(*facts: str, kind: str = "configuration") -> Test:
     """One of these facts had another value in the incident than in the baseline.
 
     A start-up log that names only what differs from the defaults counts: a flag absent at one start and
-    present at the next has changed.
+    present at the next has changed. A value that metrics were first seen to show after the onset has not.
     """
 
     def read(evidence: Evidence) -> Reading:
         before, after = in_force(evidence, facts)
         started = [set(side) == set(STARTED) for side in in_force(evidence, STARTED)]
         known = {f for f in facts if f in before and f in after}
-        if started[0] and started[1] and any(f in before or f in after for f in facts):
-            known |= {f for f in facts if f in before or f in after}
+        if started[0] and started[1]:
+            logged = {f.name for f in evidence.facts if f.name in facts and f.resource != METRICS}
+            known |= logged & {*before, *after}
         if not known:
             return untestable(facts, f"{kind} not seen in both windows ({', '.join(facts)})")
         different = sorted(f for f in known if before.get(f) != after.get(f))

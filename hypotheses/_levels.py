@@ -88,8 +88,11 @@ def _whenever(evidence: Evidence, signal: Signal, positive: Signal) -> pd.DataFr
     frame = incident_with(evidence, signal, positive)
     if isinstance(frame, Reading):
         return frame
-    rows = _incident(frame, signal)
-    rows = rows[rows[positive.name] > 0]
+    during = frame.rows[frame.rows["period"] == INCIDENT]
+    seen = during.loc[during[positive.name].notna(), "block"].nunique()
+    if seen < MIN_BLOCKS:
+        return too_few_blocks(seen)
+    rows = during[(during[positive.name] > 0) & during[signal.name].notna()]
     blocks = rows["block"].nunique()
     if blocks >= MIN_BLOCKS:
         return rows

@@ -106,6 +106,9 @@ def _share(
         grew = difference(rows, whole.name)
         if grew is None:
             return too_few_blocks()
+        if together.isna().any() and grew.p_above <= TAIL:
+            missing = tuple(p.name for p in parts)
+            return untestable(missing, f"{spelled_parts} was not measured where {whole.name} grew")
         return Reading(Outcome.FAILED, f"{whole.name} did not grow, so {spelled_parts} accounts for nothing of it")
     interval = found.interval
     held = interval.value >= at_least and found.p_above <= TAIL

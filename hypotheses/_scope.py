@@ -72,7 +72,8 @@ def _old_and_new(rows: pd.DataFrame, column: str, measure: Yardstick) -> Reading
 
     Only blocks in which both served count: an instance that stopped when the other began is no witness.
     """
-    before = set(rows.loc[rows["period"] == BASELINE, column].dropna())
+    rows = rows[rows[column].notna()]
+    before = set(rows.loc[rows["period"] == BASELINE, column])
     is_new = ~rows[column].isin(before)
     during = rows["period"] == INCIDENT
     shared = set(rows.loc[during & is_new, "block"]) & set(rows.loc[during & ~is_new, "block"])

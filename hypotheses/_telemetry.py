@@ -5,7 +5,7 @@ from __future__ import annotations
 from correlator.model.effects import Effect, ratio
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import CLIENT_LATENCY, LATENCY, SERVER_LATENCY, Signal
+from correlator.model.names import CLIENT_LATENCY, LATENCY, SERVER_LATENCY, TELEMETRY_REFUSED, Signal
 from correlator.model.worth import SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
@@ -20,6 +20,8 @@ def records_lost(at_least: float) -> Test:
 
     def read(evidence: Evidence) -> Reading:
         coverage = evidence.coverage
+        if not coverage.losses_known:
+            return untestable((TELEMETRY_REFUSED.name,), "what was refused on the way was not counted here")
         kept = sum(coverage.records.values())
         lost = sum(count for kind, count in coverage.problems.items() if kind in REFUSED)
         if not kept + lost:

@@ -74,7 +74,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def up(folder: Path) -> Iterator[Up]:
     ports = [text for name in ("", "otlp-grpc-", "otlp-http-", "metrics-") for text in (f"--{name}port", "0")]
-    command = [sys.executable, "-m", "correlator", "up", "--data", str(folder), *ports]
+    config = folder / "tollens.yaml"
+    config.write_text(f"collector: {{spool: {{folder: '{folder / 'elsewhere'}'}}}}\n")
+    command = [sys.executable, "-m", "correlator", "up", "--config", str(config), "--data", str(folder), *ports]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         announced: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -101,7 +103,8 @@ def test_an_incident_sent_in_comes_out_explained_whatever_is_killed(up: Up, fold
         os.kill(children(up.process.pid)[name], signal.SIGKILL)
         up.again()
     assert {200} == {up.send(batch) for batch in batches[half:]}
-    eventually(lambda: not list((folder / "spool").glob("*-*.*")))
+    assert (folder / "elsewhere").is_dir()
+    eventually(lambda: not list((folder / "elsewhere").glob("*-*.*")))
     windows = true_windows(CAPTURE)
     stretch = {
         name: {"start": rfc3339(window.start), "end": rfc3339(window.end)}

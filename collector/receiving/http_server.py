@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from collector.receiving.http_connection import CHUNK_BYTES, LINGER_S, Answer, Connection, Refuse
 from collector.receiving.settings import Limits
-from correlator.model.errors import ConfigError
 
 
 @dataclass(slots=True)
@@ -105,12 +104,3 @@ class HttpServer:
                     await writer.wait_closed()
             finally:
                 writer.transport.abort()
-
-
-def listening(what: str, host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 lets the system choose. Raises ConfigError naming `what` could not be served."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise ConfigError(f"{what} cannot listen on {host}:{port}: {error.strerror}") from None

@@ -7,8 +7,9 @@ from prometheus_client.exposition import choose_encoder
 
 from collector.receiving.answers import Refused
 from collector.receiving.http_connection import Head, ReadBody, Response
-from collector.receiving.http_server import HttpServer, listening
+from collector.receiving.http_server import HttpServer
 from collector.receiving.settings import Limits, MetricsSettings
+from correlator.model.listening import listening
 
 CONNECTIONS = 16
 

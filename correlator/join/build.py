@@ -35,7 +35,7 @@ def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES, 
     requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
     metrics = metric_names(store, within)
     events, facts = read_occurrences(store, table, metrics, within)
-    series = to_series(read_points(store, metrics, within), requests, facts, spans.share)
+    series = to_series(read_points(store, metrics, within), requests, facts, spans.share, within)
     requests, sparse = tie(with_events(requests, events), series)
     coverage = to_coverage(store, requests, series, table, spans.share, problems, within)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)

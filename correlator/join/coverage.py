@@ -50,6 +50,7 @@ def to_coverage(
         watched=frozenset(extents),
         extents=extents,
         problems={kind: count for kind, count in sorted(kinds.items()) if count},
+        losses_known=within is None,  # of a running service the receivers know, and their metrics
         messages=tuple(str(p) for p in problems[:MESSAGES]),
         orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
         sampled_traces=len(requests) if share < 1 else None,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from correlator.join.within import RECORDED, Within, during, whole
-from correlator.model.evidence import Event, Fact
+from correlator.model.evidence import METRICS, Event, Fact
 from correlator.model.names import Events
 from correlator.store import Store
 
@@ -159,7 +159,7 @@ def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
     for row in table.itertuples():
         for key, name in CACHE_CONFIG.items():
             if (value := getattr(row, key)) not in ("", "None"):
-                yield Fact(name, value, int(row.time), "engine")
+                yield Fact(name, value, int(row.time), METRICS)
 
 
 def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pandas as pd
 
+from correlator.join.within import MARGIN_NS, Within, stretches
 from correlator.model import names as n
 from correlator.model.evidence import Fact
 
@@ -25,11 +26,13 @@ FULL = 0.9
 """KV usage from which the next request may not find its blocks: one of ten is a long prompt's worth."""
 
 
-def to_series(points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float) -> pd.DataFrame:
+def to_series(
+    points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float, within: Within = None
+) -> pd.DataFrame:
     """Canonical signals by bucket; a signal nobody measured has no column."""
     wide = _running_while_waiting(points, _wide(points))
     if len(requests):
-        wide = wide.join(_arrivals(requests, share), how="outer")
+        wide = wide.join(_arrivals(requests, share, within), how="outer")
         wide = wide.assign(**{n.TRACED_SHARE.name: wide[n.ARRIVAL_RATE.name] / _counted(points, wide.index)})
     if wide.empty:
         return pd.DataFrame(columns=["start", "host"])
@@ -77,7 +80,7 @@ def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataF
     return wide.join(running.rename(n.RUNNING_WHILE_WAITING.name))
 
 
-def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:
+def _arrivals(requests: pd.DataFrame, share: float, within: Within) -> pd.DataFrame:
     """Arrivals, tries and answers per second, zero where there were none between the first request and the last."""
     begun, ended = requests["start"] // BUCKET_NS, requests["end"] // BUCKET_NS
     one = pd.Series(1.0, requests.index)
@@ -86,11 +89,23 @@ def _arrivals(requests: pd.DataFrame, share: float) -> pd.DataFrame:
         events[n.OFFERED_LOAD.name] = (begun, requests[n.ATTEMPTS.name].fillna(1.0))
     if n.ERROR.name in requests:
         events[n.GOODPUT.name] = (ended, one.where(~(requests[n.ERROR.name] > 0), 0.0))
-    grid = np.arange(begun.min(), begun.max() + 1)
+    grid = _grid(begun, within)
     per_second = share * BUCKET_NS / 1e9
     return pd.DataFrame(
         {name: what.groupby(at).sum().reindex(grid, fill_value=0.0) / per_second for name, (at, what) in events.items()}
     )
+
+
+def _grid(begun: pd.Series, within: Within) -> np.ndarray:
+    """Buckets from the first request to the last, but for those that nobody read: no request there means nothing."""
+    if within is None:
+        return np.arange(begun.min(), begun.max() + 1)
+    first, last = begun.min(), begun.max()
+    parts = [
+        np.arange(max(first, (w.start - MARGIN_NS) // BUCKET_NS), min(last, (w.end + MARGIN_NS) // BUCKET_NS) + 1)
+        for w in stretches(within)
+    ]
+    return np.unique(np.concatenate(parts))
 
 
 def _counted(points: pd.DataFrame, index: pd.Index) -> pd.Series:

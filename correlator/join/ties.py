@@ -40,7 +40,8 @@ def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame
     refused = requests["trace_id"].isin(overflown) & (requests[n.ERROR.name] > 0)
     silent = (requests[n.ERROR.name] > 0) & (_text(requests, "error_text") == "") & ~refused
     told = ((requests[n.ERROR.name] > 0) & ~silent).any()
-    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float).mask(silent & ~told)})
+    known = told or not silent.any()  # where no failure says why, that none names the context length means nothing
+    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float) if known else np.nan})
     requests = _with_refused_tokens(requests, events)
     starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
     if not len(starts):

@@ -18,8 +18,12 @@ def during(column: str, within: Within) -> str:
     """The condition that a column of type DateTime64(9) lies in `within` or near its ends."""
     if within is None:
         return "1"
-    stretches = (within,) if isinstance(within, Window) else (within.baseline, within.incident)
-    return "(" + " OR ".join(_between(column, stretch) for stretch in stretches) + ")"
+    return "(" + " OR ".join(_between(column, stretch) for stretch in stretches(within)) + ")"
+
+
+def stretches(within: Window | Windows) -> tuple[Window, ...]:
+    """What is read, without the margins."""
+    return (within,) if isinstance(within, Window) else (within.baseline, within.incident)
 
 
 def whole(within: Within, earlier_ns: int = 0) -> Window | None:

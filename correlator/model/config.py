@@ -11,6 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from correlator.model.errors import ConfigError
 
+DATA = Path("~/.local/share/tollens")
+"""Folder of spool and store where none is told."""
 MOST_FAULTS = 10
 
 

@@ -91,9 +91,16 @@ class Event:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
+METRICS = "engine metrics"
+"""The resource of facts that an info metric shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A configuration value or version, as seen at a time on a resource."""
+    """A configuration value or version, as seen at a time on a resource.
+
+    On METRICS it has been in force for longer than it was seen; a log told it when it came into force.
+    """
 
     name: str
     value: str
@@ -108,7 +115,7 @@ class Coverage:
     `signals` maps a canonical name to {"sources": [...], "interval_s": float|None, "rows": int};
     `extents` says from when to when each kind of source ("engine_log", "engine_metrics", "traces", …) was
     recorded; `watched` names those that were in both windows: only they can show that something did *not*
-    happen.
+    happen. `losses_known`: `problems` counts everything that was refused on the way, so zero of them means none.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -116,6 +123,7 @@ class Coverage:
     watched: frozenset[str] = frozenset()
     extents: Mapping[str, Window] = field(default_factory=dict)
     problems: Mapping[str, int] = field(default_factory=dict)
+    losses_known: bool = True
     messages: tuple[str, ...] = ()
     orphan_share: float = 0.0
     sampled_traces: int | None = None

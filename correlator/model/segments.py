@@ -11,7 +11,6 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 from correlator.model.durable import sync_folder, write_durably
@@ -154,7 +153,11 @@ def set_aside(folder: Path, name: SegmentName, mark: bytes, refused: Sequence[by
     path = quarantine / f"{name.signal}-{name.number:020}-{mark.hex()}.segment"
     quarantine.mkdir(exist_ok=True)
     room = QUARANTINE_BYTES - sum(other.stat().st_size for other in quarantine.iterdir() if other != path)
-    fitting = [payload for payload, size in zip(refused, accumulate(map(len, refused)), strict=True) if size <= room]
+    fitting = []
+    for payload in refused:
+        if len(payload) <= room:
+            fitting.append(payload)
+            room -= len(payload)
     if fitting:
         write_durably(path, encode(mark, fitting))
         sync_folder(folder)

@@ -85,9 +85,9 @@ class Engine:
 
     def close(self) -> None:
         """Give back all handles, of every thread; the engine stops with the last."""
+        self._closed = True
+        self._pool.shutdown()
         with self._lock:
-            self._closed = True
-            self._pool.shutdown()
             handles, self._handles = self._handles, []
         for handle in handles:
             handle.close()

@@ -101,11 +101,11 @@ def _insert_sound(
 
 
 def refusal(payload: bytes, error: Exception) -> Refusal:
-    """That `payload` by itself was answered with `error`."""
+    """That `payload` by itself was answered with `error`. What bears no code of the engine is not about the payload."""
     if not isinstance(error, StoreError):
         return Refusal(payload, str(error), passing=False)
     code = re.search(r"Code: (\d+)\. DB::Exception: (Query memory limit|Too many partitions)?", str(error))
-    return Refusal(payload, error.summary, passing=code is not None and int(code[1]) in _PASSING and not code[2])
+    return Refusal(payload, error.summary, passing=code is None or (int(code[1]) in _PASSING and not code[2]))
 
 
 def _stage(engine: Engine, signal: Signal, payloads: Sequence[bytes]) -> None:
@@ -173,15 +173,26 @@ _PASSING = frozenset(
         74,  # CANNOT_READ_FROM_FILE_DESCRIPTOR
         75,  # CANNOT_WRITE_TO_FILE_DESCRIPTOR
         76,  # CANNOT_OPEN_FILE
+        77,  # CANNOT_CLOSE_FILE
+        83,  # DIRECTORY_DOESNT_EXIST
+        88,  # CANNOT_TRUNCATE_FILE
+        107,  # FILE_DOESNT_EXIST
         159,  # TIMEOUT_EXCEEDED
+        172,  # CANNOT_CREATE_DIRECTORY
         173,  # CANNOT_ALLOCATE_MEMORY
         202,  # TOO_MANY_SIMULTANEOUS_QUERIES
+        204,  # CANNOT_FSYNC
         236,  # ABORTED
         241,  # MEMORY_LIMIT_EXCEEDED
+        242,  # TABLE_IS_READ_ONLY
         243,  # NOT_ENOUGH_SPACE
         252,  # TOO_MANY_PARTS
+        294,  # CANNOT_WRITE_TO_FILE
         394,  # QUERY_WAS_CANCELLED
+        424,  # CANNOT_LINK
         439,  # CANNOT_SCHEDULE_TASK
+        458,  # CANNOT_UNLINK
+        586,  # CANNOT_CREATE_FILE
         1001,  # STD_EXCEPTION, of the file system
     }
 )

@@ -146,7 +146,15 @@ def _insert(engine: Engine, signal: Signal, payloads: Sequence[bytes], before: B
     for left_out in refused:
         if left_out.passing:
             raise StoreError(left_out.reason)
+    if refused:
+        _prove(engine)
     return refused
+
+
+def _prove(engine: Engine) -> None:
+    """That the engine can write at all: only then is it the request that it refuses. StoreError when it cannot."""
+    for statement in _PROOF:
+        engine.query(statement, {})
 
 
 def _insert_halves(engine: Engine, signal: Signal, payloads: Sequence[bytes], before: Blocks) -> list[Refusal]:
@@ -175,3 +183,11 @@ def _note_path(engine: Engine) -> Path:
 
 def _write(engine: Engine, note: _Note) -> None:
     write_durably(_note_path(engine), note.model_dump_json().encode())
+
+
+_PROOF = (
+    "CREATE TABLE IF NOT EXISTS tollens_proof (at DateTime) ENGINE = MergeTree ORDER BY at "
+    "SETTINGS fsync_after_insert = 1, fsync_part_directory = 1",
+    "INSERT INTO tollens_proof SELECT now()",
+    "TRUNCATE TABLE tollens_proof",
+)

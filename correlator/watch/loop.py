@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from correlator.model.errors import InputError
@@ -15,7 +15,7 @@ from correlator.watch import diagnoses
 from correlator.watch.change import changes, still
 from correlator.watch.decide import OPEN_LIMIT, decide
 from correlator.watch.objectives import kept
-from correlator.watch.settings import WatchSettings
+from correlator.watch.settings import Slo, WatchSettings
 from correlator.watch.sighting import Condition, Sighting, family
 
 LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def tick(watcher: Watcher, now: int) -> None:
     settings, counts = watcher.settings, watcher.counts
     end = now - int(settings.delay_s * 1e9)
     live = watcher.live(now - LATE_NS, 3 * OPEN_LIMIT)
-    sightings = [*_look(watcher, end), *_follow(watcher, live, end)]
+    sightings = [*_look(watcher, live, end), *_follow(watcher, live, end)]
     counts["looks"] += 1
     counts["unknown"] += sum(s.condition is Condition.UNKNOWN for s in sightings)
     changed, refused = decide(live, sightings, now, settings)
@@ -79,8 +79,11 @@ def _happened(incident: Incident) -> str:
     return "updated" if incident.state is State.OPEN else incident.state.value
 
 
-def _look(watcher: Watcher, end: int) -> Iterator[Sighting]:
-    """Changes and objectives; each length of window is read once."""
+def _look(watcher: Watcher, live: Sequence[Incident], end: int) -> Iterator[Sighting]:
+    """Changes and objectives; each length of window is read once.
+
+    Where nothing was heard of a place whose incident is open, that is a sighting, too.
+    """
     settings = watcher.settings
     lengths = {slo.window_s for slo in settings.slos} | (
         {settings.change.window_s} if settings.change.enabled else set()
@@ -93,7 +96,17 @@ def _look(watcher: Watcher, end: int) -> Iterator[Sighting]:
             yield from changes(evidence)
         for slo in settings.slos:
             if slo.window_s == length:
-                yield from kept(slo, evidence)
+                seen = list(kept(slo, evidence))
+                yield from seen
+                yield from _unheard(slo, live, {sighting.where for sighting in seen}, evidence)
+
+
+def _unheard(slo: Slo, live: Sequence[Incident], heard: Collection[str], evidence: Evidence) -> Iterator[Sighting]:
+    assert evidence.windows is not None
+    detector = f"slo:{slo.name}"
+    for incident in live:
+        if incident.state is State.OPEN and incident.detector == detector and incident.where not in heard:
+            yield Sighting(detector, slo.kind, incident.where, Condition.UNKNOWN, evidence.windows)
 
 
 def _follow(watcher: Watcher, live: Sequence[Incident], end: int) -> Iterator[Sighting]:

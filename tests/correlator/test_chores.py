@@ -28,6 +28,17 @@ def test_a_failure_is_told_until_it_works_again(caplog: pytest.LogCaptureFixture
     assert 1 == len(caplog.records)
 
 
+def test_trouble_without_a_word_is_trouble() -> None:
+    """An error that says nothing, as MemoryError does, is told by its name."""
+
+    def work(counts: Counter[str]) -> None:
+        raise MemoryError
+
+    chore = Chore("loading", 1, work)
+    chore.once()
+    assert "MemoryError" == chore.trouble
+
+
 def test_it_is_done_again_until_stopped() -> None:
     """In a thread of its own, and the thread ends."""
     stopped, thrice = threading.Event(), threading.Event()

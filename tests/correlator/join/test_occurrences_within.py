@@ -5,8 +5,11 @@ from collections.abc import Iterator
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from correlator.join.build import build
+from correlator.join.series import BUCKET_NS
+from correlator.join.within import MARGIN_NS
 from correlator.model.evidence import Window, Windows
 from correlator.model.records import Batch, Signal
 from correlator.store import Store
@@ -61,3 +64,23 @@ def test_a_series_that_ended_is_no_restart(store: Store) -> None:
     evidence = build(store, within=WINDOWS).evidence
     assert () == evidence.events
     assert ONSET - 1_200 * SECOND + 1 == evidence.coverage.extents["process_metrics"].end
+
+
+def test_arrivals_are_not_made_up_between_the_windows(store: Store) -> None:
+    """A baseline of a month ago does not mean a month without requests; losses on the way are not known to be none."""
+    month = Windows(Window(ONSET - 30 * 86_400 * SECOND, ONSET - 30 * 86_400 * SECOND + 60 * SECOND), WINDOWS.incident)
+    store.load([spans(*(window.start + at * SECOND for window in (month.baseline, month.incident) for at in (1, 30)))])
+    evidence = build(store, within=month).evidence
+    inside = sum((w.end - w.start + 2 * MARGIN_NS) // BUCKET_NS + 2 for w in (month.baseline, month.incident))
+    assert 4 == len(evidence.requests)
+    assert 0 < len(evidence.series) <= inside
+    assert not evidence.coverage.losses_known
+
+
+def spans(*starts: int) -> Batch:
+    request = ExportTraceServiceRequest()
+    found = request.resource_spans.add().scope_spans.add().spans
+    for number, start in enumerate(starts, 1):
+        ids = {"trace_id": number.to_bytes(16, "big"), "span_id": number.to_bytes(8, "big")}
+        found.add(name="POST", kind=2, start_time_unix_nano=start, end_time_unix_nano=start + SECOND, **ids)
+    return Batch(Signal.TRACES, request.SerializeToString())

@@ -77,6 +77,13 @@ def test_a_refused_request_is_told_from_other_errors(store: Store) -> None:
     assert ["context_overflow"] == [event.name for event in evidence.events]
 
 
+def test_failures_that_say_nothing_leave_refusals_unknown(store: Store) -> None:
+    """Not even of requests that succeeded is it known, so that nothing can be compared."""
+    spans = [root(trace="silent", start=0, end=1, failed=True), *request("fine", 2, 0.1)]
+    found = join(store, traces(spans)).evidence.requests
+    assert [] == [v for v in found.get(n.CONTEXT_ERROR.name, []) if not np.isnan(v)]
+
+
 def test_happenings_and_facts_are_in_order(store: Store) -> None:
     """Events and facts come with their times, earliest first, attributes kept; plain log lines are neither."""
     evidence = join(

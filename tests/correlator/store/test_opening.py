@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from correlator.store import Store, StoreError
+from correlator.store.engine import Engine
 from tests.correlator.store.build import log_batch, span_batch
 
 
@@ -67,3 +68,32 @@ def test_threads_share_a_store():
         assert list(range(100)) == [int(n) for n in asked]
         loading.join()
         assert [500] == store.query("SELECT count() AS n FROM otel_logs")["n"].tolist()
+
+
+def test_closing_waits_for_a_thread_that_is_just_connecting(tmp_path, monkeypatch):
+    """A statement that begins as the engine closes neither blocks it nor leaves a handle behind."""
+    engine = Engine(tmp_path / "data")
+    connect, began, closing = engine._connect, threading.Event(), threading.Event()
+
+    def late():
+        began.set()
+        closing.wait(20)
+        return connect()
+
+    monkeypatch.setattr(engine, "_connect", late)
+    running = engine._pool.submit(engine.query, "SELECT 1", {})
+    assert began.wait(20)
+    monkeypatch.setattr(engine._pool, "shutdown", _after(closing.set, engine._pool.shutdown))
+    closer = threading.Thread(target=engine.close, daemon=True)
+    closer.start()
+    closer.join(20)
+    assert not closer.is_alive()
+    assert running.exception(0) is None
+
+
+def _after(first, then):
+    def both(*args, **kwargs):
+        first()
+        return then(*args, **kwargs)
+
+    return both

@@ -10,6 +10,10 @@ from correlator.model.records import Batch, Signal
 from correlator.store import Store
 from correlator.store.retention import expire
 
+_ROWS = "SELECT count() AS n FROM otel_traces WHERE toDate32(Timestamp) = toDate32({day:String})"
+_COPIED_AHEAD = """
+INSERT INTO otel_traces SELECT * REPLACE (t.Timestamp + toIntervalYear(20) AS Timestamp) FROM otel_traces AS t LIMIT 1
+"""
 _COPIED_BACK = """
 INSERT INTO otel_traces SELECT * REPLACE (t.Timestamp - toIntervalDay({n:UInt8}) AS Timestamp) FROM otel_traces AS t
 WHERE toDate32(t.Timestamp) = (SELECT max(toDate32(Timestamp)) FROM otel_traces)
@@ -28,6 +32,14 @@ def store() -> Iterator[Store]:
 
 def days(store: Store) -> list[date]:
     return list(store.query("SELECT DISTINCT toDate32(Timestamp) AS day FROM otel_traces ORDER BY day")["day"])
+
+
+def count(store: Store, day: date) -> int:
+    return int(store.query(_ROWS, day=f"{day}")["n"][0])
+
+
+def latest(store: Store) -> int:
+    return int(store.query("SELECT toUnixTimestamp64Nano(max(Timestamp)) AS t FROM otel_traces")["t"][0])
 
 
 def noon(day: date) -> datetime:
@@ -55,12 +67,36 @@ def test_a_day_beyond_the_age_goes_although_nothing_newer_came(store: Store) -> 
 
 
 def test_the_oldest_go_first_when_it_is_too_much(store: Store) -> None:
-    """With no room at all only the newest day stays, and the size that is still held is told."""
+    """Room for two days and a half keeps the newest two."""
     before = days(store)
-    held = expire(store, max_age_days=1000, max_bytes=1, now=noon(before[-1]))
-    assert tuple(before[:-1]) == held.dropped
-    assert before[-1:] == days(store)
-    assert held.bytes > 1
+    whole = expire(store, max_age_days=1000, max_bytes=10**12, now=noon(before[-1])).bytes
+    held = expire(store, max_age_days=1000, max_bytes=whole * 5 // 8, now=noon(before[-1]))
+    assert tuple(before[:2]) == held.dropped
+    assert before[2:] == days(store)
+    assert not held.shortened
+
+
+def test_a_single_day_that_is_too_much_loses_its_beginning(store: Store) -> None:
+    """With room for less than the newest day its later part stays, and a further round finds less to do."""
+    before = days(store)
+    held = expire(store, max_age_days=1000, max_bytes=10**12, now=noon(before[-1]))
+    spans = count(store, before[-1])
+    late = latest(store)
+    held = expire(store, max_age_days=1000, max_bytes=held.bytes // 8, now=noon(before[-1]))
+    assert (tuple(before[:-1]), True) == (held.dropped, held.shortened)
+    assert 0 < count(store, before[-1]) < spans
+    assert late == latest(store)
+
+
+def test_a_day_of_the_far_future_is_not_the_newest(store: Store) -> None:
+    """One span from a clock that is years ahead does not cost the present its data."""
+    before = days(store)
+    store.query(_COPIED_AHEAD)
+    ahead = days(store)[-1]
+    whole = expire(store, max_age_days=1000, max_bytes=10**12, now=noon(before[-1])).bytes
+    held = expire(store, max_age_days=1000, max_bytes=whole - 1, now=noon(before[-1]))
+    assert (ahead,) == held.dropped
+    assert before == days(store)
 
 
 def test_what_is_within_both_limits_stays(store: Store) -> None:

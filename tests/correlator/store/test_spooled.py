@@ -183,6 +183,26 @@ def test_an_engine_without_memory_loses_nothing(empty, tmp_path, monkeypatch):
     check(empty, range(10))
 
 
+@pytest.mark.parametrize("said", ["the disk hiccuped", "Code: 999. DB::Exception: nobody knows this one"])
+def test_an_engine_that_cannot_write_blames_no_request(empty, tmp_path, monkeypatch, said):
+    """Whatever the words: as long as nothing at all can be written, requests stay in the spool."""
+    fill(tmp_path, range(3))
+    query = empty.engine.query
+
+    def broken(sql, parameters):
+        if sql.lstrip().startswith(("INSERT INTO otel", "INSERT INTO tollens_proof")):
+            raise StoreError(said)
+        return query(sql, parameters)
+
+    monkeypatch.setattr(empty.engine, "query", broken)
+    with pytest.raises(StoreError):
+        load(empty, tmp_path)
+    assert not (tmp_path / QUARANTINE).exists()
+    monkeypatch.undo()
+    load(empty, tmp_path)
+    check(empty, range(30))
+
+
 def amplifying():
     """A small request that is huge as rows: each of its records gets all attributes of its resource."""
     request = oracle.REQUESTS[Signal.LOGS]()

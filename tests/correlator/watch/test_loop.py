@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from correlator.model import names as n
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows
 from correlator.model.incidents import State
@@ -145,6 +146,20 @@ def test_the_loop_goes_on_after_a_look_that_failed() -> None:
 def test_healthy_services_are_left_alone() -> None:
     """Drift that only comes and goes, looked at every half minute, open nothing."""
     assert [] == [i.title for i in world(service(seconds=2400, rate=3, memory=0.7)).run(720, 2400)]
+
+
+def test_an_objective_of_a_service_that_went_silent_says_so_and_is_given_up() -> None:
+    """Nobody named the service, so nothing looks for it any more: its incident must not stay open for ever."""
+    failing = service(seconds=1200, rate=3)
+    failing = replace(failing, requests=failing.requests.assign(**{n.ERROR.name: 1.0}))
+    slo = Slo(name="all succeed", kind=Kind.ERRORS, threshold=0.01, window_s=300)
+    watched = world(failing, change=Change(enabled=False, baseline_s=60), slos=(slo,), abandon_after_s=3600)
+    (open_,) = watched.run(600, 1200)
+    assert (State.OPEN, "") == (open_.state, open_.note)
+    (unheard,) = watched.run(1200, 2400)
+    assert State.OPEN is unheard.state and "not enough telemetry" in unheard.note
+    (closed,) = watched.run(2400, 7200)
+    assert State.CLOSED is closed.state and closed.note.startswith("given up")
 
 
 def test_nothing_enabled_looks_at_nothing() -> None:
