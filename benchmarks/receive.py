@@ -2,8 +2,9 @@
 
     python -m benchmarks.receive [spans]
 
-The receivers run in a process of their own and put the requests nowhere. The figures that count are per
-CPU-second of that process, all its threads; the clients' work is not in them.
+The receivers run in a process of their own; they put the requests nowhere, or into a spool on disk, each durable
+before it is acknowledged. The figures that count are per CPU-second of that process, all its threads; the clients'
+work is not in them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import http.client
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -31,12 +34,15 @@ from collector.otlp_grpc import SERVICES, serve_grpc
 from collector.otlp_http import serve_http
 from collector.receiving.intake import Intake
 from collector.receiving.settings import ReceiverSettings
+from collector.sink import Sink
+from collector.spool import Spool
 from correlator.model.records import Signal
 
 SPANS_PER_REQUEST = 1000
 DIFFERENT = 50
 """Requests that differ from one another; they are sent again and again."""
 AT_A_TIME = 8
+NOWHERE, SPOOL = "nowhere", "spool"
 
 Send = Callable[[int, list[bytes]], None]
 
@@ -49,13 +55,14 @@ def main(spans: int) -> None:
     keep_freed_memory()
     _print("parse only (upb)", sent, _parse(requests), None)
     for name, send in (("OTLP/gRPC", _by_grpc), ("OTLP/HTTP", _by_http)):
-        wall_s, cpu_s = _measured(send, requests)
-        _print(name, sent, cpu_s, wall_s)
+        for where in (NOWHERE, SPOOL):
+            wall_s, cpu_s = _measured(send, requests, where)
+            _print(f"{name} to {where}", sent, cpu_s, wall_s)
 
 
 def _print(name: str, spans: int, cpu_s: float, wall_s: float | None) -> None:
     wall = "" if wall_s is None else f"{spans / wall_s:10,.0f} spans/s on the clock"
-    print(f"{name:17s}{spans / cpu_s:10,.0f} spans per CPU-second  {cpu_s / spans * 1e6:5.2f} CPU-s a million  {wall}")
+    print(f"{name:20s}{spans / cpu_s:10,.0f} spans per CPU-second  {cpu_s / spans * 1e6:5.2f} CPU-s a million  {wall}")
 
 
 def _parse(requests: list[bytes]) -> float:
@@ -65,9 +72,9 @@ def _parse(requests: list[bytes]) -> float:
     return time.process_time() - before
 
 
-def _measured(send: Send, requests: list[bytes]) -> tuple[float, float]:
+def _measured(send: Send, requests: list[bytes], where: str) -> tuple[float, float]:
     """(seconds on the clock, CPU-seconds of the receiving process)."""
-    with _receiving() as (ports, cpu_s):
+    with _receiving(where) as (ports, cpu_s):
         port = ports[send is _by_http]
         send(port, requests[:20])
         cpu_before, before = cpu_s(), time.perf_counter()
@@ -105,8 +112,8 @@ def _post(port: int, requests: list[bytes]) -> None:
 
 
 @contextmanager
-def _receiving() -> Iterator[tuple[list[int], Callable[[], float]]]:
-    command = [sys.executable, "-m", "benchmarks.receive", "--serve"]
+def _receiving(where: str) -> Iterator[tuple[list[int], Callable[[], float]]]:
+    command = [sys.executable, "-m", "benchmarks.receive", "--serve", where]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None and child.stdout is not None
     asked, answered = child.stdin, child.stdout
@@ -128,11 +135,11 @@ class _Nowhere:
         return kept
 
 
-async def _serve() -> None:
+async def _serve(sink: Sink) -> None:
     """Receive until standard input ends; answer each line of it with the CPU-seconds used so far."""
     keep_freed_memory()
     settings = ReceiverSettings(grpc_port=0, http_port=0)
-    intake = Intake(_Nowhere(), settings, CollectorRegistry())
+    intake = Intake(sink, settings, CollectorRegistry())
     over_grpc, over_http = await serve_grpc(intake, settings), await serve_http(intake, settings)
     print(over_grpc.port, over_http.port, flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
@@ -144,6 +151,11 @@ async def _serve() -> None:
 
 if __name__ == "__main__":
     if "--serve" in sys.argv:
-        asyncio.run(_serve())
+        with tempfile.TemporaryDirectory(prefix="tollens-bench-") as folder:
+            if sys.argv[-1] == NOWHERE:
+                asyncio.run(_serve(_Nowhere()))
+            else:
+                with Spool(Path(folder)) as spool:
+                    asyncio.run(_serve(spool))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 500_000)
