@@ -9,30 +9,27 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from collector.logs import to_stderr
 from correlator.model.errors import TollensError
 
 if TYPE_CHECKING:
     from collector.service import Ports
     from collector.settings import CollectorSettings
 
-_QUIET = ("httpx", "httpcore", "grpc", "asyncio")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until a signal says to stop; the exit code."""
     options = _parser().parse_args(arguments)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says at the start we say ourselves
-    _log()
+    to_stderr()
     from collector.heap import keep_freed_memory
     from collector.settings import load
     from correlator.model.orphan import end_with_parent
@@ -85,24 +82,6 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) <= 65_535):
         raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, got {text!r}")
     return int(text)
-
-
-class _OneLine(logging.Formatter):
-    """Time in UTC, level, logger, text; what has several lines, such as a traceback, in one."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return super().format(record).replace("\n", "\\n")
-
-
-def _log() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    form = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s"
-    formatter = _OneLine(form, "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    for name in _QUIET:
-        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: `tollens demo`, `tollens diagnose`, `tollens up`, `tollens hypotheses`.
+"""The command line: `tollens demo`, `tollens diagnose`, `tollens up`, `tollens doctor`, `tollens hypotheses`.
 
 Exit codes: 0 it ran, 2 bad input or usage. With `--json` standard output holds one JSON object and nothing else.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
-import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +30,12 @@ Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Config = Annotated[Path | None, typer.Option(help="tollens.yaml; defaults without it.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of spool and store.")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="API; 8080 unless configured; 0: any free one.")]
+GrpcPort = Annotated[int | None, typer.Option(min=0, max=65535, help="4317 unless configured.")]
+HttpPort = Annotated[int | None, typer.Option(min=0, max=65535, help="4318 unless configured.")]
+MetricsPort = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="The collector's own metrics; 9464 unless configured.")
+]
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html or .md.")]
 
 
@@ -90,22 +96,21 @@ def diagnose(
 def up(
     config: Config = None,
     data: Data = None,
-    port: Annotated[int | None, typer.Option(help="API; 8080 unless configured.")] = None,
-    otlp_grpc_port: Annotated[int | None, typer.Option(help="4317 unless configured.")] = None,
-    otlp_http_port: Annotated[int | None, typer.Option(help="4318 unless configured.")] = None,
-    metrics_port: Annotated[
-        int | None, typer.Option(help="The collector's own metrics; 9464 unless configured.")
-    ] = None,
+    port: Port = None,
+    otlp_grpc_port: GrpcPort = None,
+    otlp_http_port: HttpPort = None,
+    metrics_port: MetricsPort = None,
 ) -> None:
     """Run beside a serving stack: receive, scrape, keep, notice symptoms, answer."""
+    from collector.logs import to_stderr
     from collector.settings import load
+    from correlator import settings
     from correlator.supervise import Part, keep_running, python
 
+    settings.load(config)
     if load(config, data).forward:
-        fail(
-            "collector.forward: under `tollens up` the correlator empties the spool; forward with `python -m collector`"
-        )
-    _log()
+        fail("collector.forward: `tollens up` empties the spool itself; to forward, run `python -m collector` alone")
+    to_stderr()
     both = _flags(config=config, data=data)
     ports = _flags(otlp_grpc_port=otlp_grpc_port, otlp_http_port=otlp_http_port, metrics_port=metrics_port)
     parts = [
@@ -116,41 +121,40 @@ def up(
 
 
 @app.command()
-def doctor(config: Config = None, data: Data = None) -> None:
-    """Check ports, disk, engine, GPU and targets, and say which signals arrive."""
-    from correlator.doctor import examine, report
+def doctor(
+    config: Config = None,
+    data: Data = None,
+    port: Port = None,
+    otlp_grpc_port: GrpcPort = None,
+    otlp_http_port: HttpPort = None,
+    metrics_port: MetricsPort = None,
+) -> None:
+    """Check ports, disk, engine, GPU and targets, and say which signals arrive; exit code 1 when a check failed."""
+    from correlator.doctor import Ports, examine, report
     from correlator.wiring import how_to_measure
 
-    raise SystemExit(report(examine(config, data, how_to_measure()), Console()))
+    ports = Ports(port, otlp_grpc_port, otlp_http_port, metrics_port)
+    raise SystemExit(report(examine(config, data, how_to_measure(), ports), Console()))
 
 
 @app.command(hidden=True)
-def serve(config: Config = None, data: Data = None, port: int | None = None) -> None:
+def serve(config: Config = None, data: Data = None, port: Port = None) -> None:
     """The correlator's process of `tollens up`."""
+    from collector.logs import to_stderr
     from collector.settings import load
     from correlator import settings
     from correlator.model.orphan import end_with_parent
     from correlator.serve import serve as run
 
     end_with_parent()
-    _log()
-    told = settings.load(config)
-    told = told.model_copy(update={"data": data}) if data else told
-    told = told.model_copy(update={"api": told.api.model_copy(update={"port": port})}) if port is not None else told
+    to_stderr()
+    told = settings.load(config).on(data, port)
     run(told, load(config, data).spool.folder)
 
 
 def _flags(**given: object) -> list[str]:
-    return [
-        text
-        for name, value in given.items()
-        if value is not None
-        for text in (f"--{name}".replace("_", "-"), str(value))
-    ]
-
-
-def _log() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    told = {f"--{name.replace('_', '-')}": str(value) for name, value in given.items() if value is not None}
+    return [text for pair in told.items() for text in pair]
 
 
 @app.command()
@@ -176,6 +180,9 @@ def _run(
 ) -> None:
     if report is not None:
         _check(report)
+    for path in (*paths, *(baseline or ())):
+        if path != "-" and not Path(path).exists():
+            print(f"tollens: {path}: no such file or folder; going on without it", file=sys.stderr)
     gc.disable()  # imports and reading make no garbage in cycles, looking for it would take a tenth of the time
     from collector.files import Options
     from correlator.model.evidence import Kind
@@ -198,8 +205,6 @@ def _run(
     )
     with _progress() as tell:
         result = diagnose(request, tell)
-    if report is not None:
-        _write(report, result)
     if json_:
         from exporters.json_object import to_object
 
@@ -208,6 +213,8 @@ def _run(
         from exporters.terminal import render
 
         render(result, Console())
+    if report is not None:
+        _write(report, result)
 
 
 @contextmanager
@@ -230,6 +237,8 @@ def _check(report: Path) -> None:
         fail(f"--report {report}: expected a file ending in .html or .md")
     if not report.parent.is_dir():
         fail(f"--report {report}: there is no folder {report.parent}")
+    if not os.access(report.parent, os.W_OK):
+        fail(f"--report {report}: {report.parent} cannot be written to")
 
 
 def _write(path: Path, result: object) -> None:

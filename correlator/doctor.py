@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from collector.scraping.targets import Discovery, Target
 from collector.settings import CollectorSettings
 from correlator import settings as correlating
 from correlator.model.errors import ConfigError
+from correlator.model.listening import listening
 from correlator.model.names import SIGNALS
 from correlator.settings import Settings
 from correlator.store import Store
@@ -55,17 +55,30 @@ class Check:
     text: str
 
 
-def examine(config: Path | None, data: Path | None, how_to_measure: Mapping[str, str]) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Those of the command line, which go before the configured ones."""
+
+    api: int | None = None
+    otlp_grpc: int | None = None
+    otlp_http: int | None = None
+    metrics: int | None = None
+
+
+def examine(
+    config: Path | None, data: Path | None, how_to_measure: Mapping[str, str], ports: Ports = Ports()
+) -> Iterator[Check]:
     """All checks, in order; the later ones are left out where the settings cannot be read."""
     try:
-        told, taking = correlating.load(config), collecting.load(config, data)
+        told = correlating.load(config).on(data, ports.api)
+        taking = collecting.load(config, data).on_ports(ports.otlp_grpc, ports.otlp_http, ports.metrics)
     except ConfigError as error:
         yield Check("settings", State.FAIL, str(error))
         return
     yield Check("settings", State.OK, str(config) if config else "defaults, no file given")
     running = _answers(told.api.host, told.api.port)
-    yield from _ports(told, taking)
-    yield _disk(data or told.folder, told, taking)
+    yield from _ports(told, taking, running)
+    yield _disk(told.folder, told, taking)
     yield _engine()
     yield _gpu(taking)
     yield from _targets(taking)
@@ -78,11 +91,11 @@ def report(checks: Iterator[Check], console: Console) -> int:
     for check in checks:
         failed |= check.state is State.FAIL
         console.print(f"[{_STYLES[check.state]}]{check.state:<4}[/]  {check.name}", end="  ", highlight=False)
-        console.print(check.text, markup=False, highlight=False)
+        console.print(check.text, markup=False, highlight=False, soft_wrap=True)
     return int(failed)
 
 
-def _ports(told: Settings, taking: CollectorSettings) -> Iterator[Check]:
+def _ports(told: Settings, taking: CollectorSettings, running: bool) -> Iterator[Check]:
     receivers, metrics = taking.receivers, taking.metrics
     for name, host, port in (
         ("OTLP/gRPC", receivers.host, receivers.grpc_port),
@@ -90,15 +103,16 @@ def _ports(told: Settings, taking: CollectorSettings) -> Iterator[Check]:
         ("collector metrics", metrics.host, metrics.port),
         ("API", told.api.host, told.api.port),
     ):
-        yield _port(f"port {port} ({name})", host, port)
+        yield _port(f"port {port} ({name})", host, port, running)
 
 
-def _port(name: str, host: str, port: int) -> Check:
+def _port(name: str, host: str, port: int, running: bool) -> Check:
     try:
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
-    except OSError as error:
-        in_use = f"{host}:{port}: {error.strerror}; fine if that is `tollens up` itself"
-        return Check(name, State.WARN, in_use)
+        listening(name, host, port).close()
+    except ConfigError as error:
+        if running:
+            return Check(name, State.OK, f"{host}:{port} is in use while `tollens up` runs")
+        return Check(name, State.WARN, f"{error}, and no `tollens up` answers")
     return Check(name, State.OK, f"{host}:{port} is free")
 
 

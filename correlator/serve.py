@@ -60,7 +60,8 @@ def serve(settings: Settings, spool: Path) -> None:
         if settings.watch.enabled:
             threads.append(threading.Thread(target=watch, args=(watcher, stopped.wait), name="watch", daemon=True))
             threads[-1].start()
-        _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=GRACE_S)).run(sockets=[socket_])
+        serving = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S)
+        _Server(serving).run(sockets=[socket_])
         stopped.set()
         for thread in threads:
             thread.join(GRACE_S)

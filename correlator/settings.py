@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from correlator.model.config import DATA, document, refusal
 from correlator.model.errors import ConfigError
@@ -54,6 +54,18 @@ class Settings(_Section):
     api: ApiSettings = ApiSettings()
     watch: WatchSettings = WatchSettings()
     retention: RetentionSettings = RetentionSettings()
+    collector: Any = Field(default=None, exclude=True, description="The collector's own part, read by the collector.")
+
+    @field_validator("collector", mode="before")
+    @classmethod
+    def _not_ours(cls, value: object) -> None:
+        """Neither kept nor judged."""
+
+    def on(self, data: Path | None, port: int | None) -> Self:
+        """The same with another folder or port, where one is given."""
+        told = {} if data is None else {"data": data}
+        api = {} if port is None else {"api": self.api.model_copy(update={"port": port})}
+        return self.model_copy(update=told | api)
 
     @property
     def folder(self) -> Path:
@@ -65,7 +77,7 @@ def load(path: Path | None = None) -> Settings:
     """Settings from a file, defaults without one. ConfigError names the file, the field and what was expected."""
     if path is None:
         return Settings()
-    sections = {name: {} if part is None else part for name, part in document(path).items() if name != "collector"}
+    sections = {name: {} if part is None else part for name, part in document(path).items()}
     try:
         return Settings.model_validate(sections)
     except ValidationError as error:

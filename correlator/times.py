@@ -12,7 +12,7 @@ def nanoseconds(text: str, flag: str) -> int:
     """Unix nanoseconds from RFC 3339 (no zone means UTC) or Unix seconds; raises InputError naming the flag."""
     try:
         return int(float(text) * 1_000_000) * 1_000
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     try:
         moment = datetime.fromisoformat(text)

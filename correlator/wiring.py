@@ -58,7 +58,7 @@ def diagnose(request: Request, progress: Callable[[str], None] | None = None) ->
         evidence = joined.evidence
     if request.baseline:
         with Store.open() as store:
-            before = _joined(store, request.baseline, request.options, progress)
+            before = _baseline(store, request, progress)
         evidence = side_by_side(before.evidence, evidence)
         joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
     evidence = windowed(evidence, request)
@@ -117,6 +117,13 @@ def _joined(store: Store, paths: Sequence[str], options: Options, progress: Call
     return build(store, problems)
 
 
+def _baseline(store: Store, request: Request, progress: Callable[[str], None] | None) -> Joined:
+    try:
+        return _joined(store, request.baseline, request.options, progress)
+    except InputError as error:
+        raise InputError(f"--baseline: {error}") from None
+
+
 def windowed(evidence: Evidence, request: Request) -> Evidence:
     """Evidence with the windows asked for, or found, and its symptom; the onset corrected where it is near."""
     if evidence.windows is None:
@@ -155,7 +162,9 @@ def _given(evidence: Evidence, request: Request) -> Windows | None:
     ):
         if window.start >= window.end or window.end <= whole.start or window.start >= whole.end:
             what = f"the {name} window holds no data" if asked[name] else f"nothing is left for the {name}"
-            raise InputError(f"{what}; the input runs from {_spelled(whole)}")
+            raise InputError(f"{what}; what was read runs from {_spelled(whole)}")
+    if incident.start < baseline.end:
+        raise InputError("the incident window must begin where the baseline window ends, or later")
     return trimmed(Windows(baseline, incident, given=True), evidence)
 
 

@@ -23,6 +23,8 @@ _SHARES = {
     "truncated": "Share of truncated answers",
     "empty_retrieval": "Share of retrievals without a document",
 }
+SHORTEST_S = 20
+"""Three blocks of 10 s, the fewest that give an interval, lie in 20 s and a moment."""
 HOW_TO_READ = "Most probable first, with the share of the symptom each explains and its 90% interval."
 HOW_TO_COUNT = "In brackets: stretches of 10 s counted (blocks), and q, the share of false alarms at this line."
 _PLACEBO = {
@@ -58,6 +60,8 @@ def headline(diagnosis: Diagnosis) -> str:
         return _symptom(diagnosis.symptom)
     if diagnosis.windows is None or not diagnosis.coverage.signals:
         return "Nothing could be compared, so this says nothing about whether all is well."
+    if min(window.seconds for window in (diagnosis.windows.baseline, diagnosis.windows.incident)) < SHORTEST_S:
+        return f"Too little time to tell: windows of {SHORTEST_S} s at least are needed, so that noise can be seen."
     return "Nothing got worse beyond noise between the two windows."
 
 
@@ -96,7 +100,7 @@ def windows(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Name and time of both windows, and how they came about; empty when there are none."""
     if diagnosis.windows is None:
         return []
-    chosen = "given by you" if diagnosis.windows.given else "found from the data"
+    chosen = "as you asked" if diagnosis.windows.given else "found from the data"
     return [
         ("Baseline", n.stretch(diagnosis.windows.baseline)),
         ("Incident", n.stretch(diagnosis.windows.incident)),

@@ -75,10 +75,15 @@ async def _http(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     faults = [
-        Fault(field=".".join(str(part) for part in fault["loc"]), expected=str(fault["msg"]))
+        Fault(
+            field=".".join(str(part) for part in fault["loc"]), expected=str(fault["msg"]).removeprefix("Value error, ")
+        )
         for fault in error.errors()[:ERRORS]
     ]
-    return problem(422, "the request is not as it must be", errors=faults)
+    kind = request.headers.get("content-type", "")
+    untold = request.method == "POST" and "json" not in kind
+    hint = "; expected the header Content-Type: application/json" if untold else ""
+    return problem(422, f"the request is not as it must be{hint}", errors=faults)
 
 
 async def _input(request: Request, error: Exception) -> Response:

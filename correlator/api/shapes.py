@@ -162,7 +162,7 @@ class Signal(_Body):
 
 
 class Signals(_Body):
-    """What was measured in the ten minutes before the latest telemetry."""
+    """What was measured in the ten minutes before the latest telemetry, of 200 traces at most."""
 
     signals: list[Signal]
 

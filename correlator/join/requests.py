@@ -31,6 +31,8 @@ def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
     """
     ids = table["trace_id"].drop_duplicates().to_numpy(dtype=object)
     rows = _rows(table.assign(trace_id=table["trace"]), spans.share)
+    if rows.empty:
+        return pd.DataFrame(columns=[*COLUMNS, "end"])
     rows = rows.set_index(ids[rows.index])
     rows["trace_id"] = rows.index
     return rows.join(_scope(spans.scope)).sort_values("start", ignore_index=True)

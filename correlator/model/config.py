@@ -23,7 +23,8 @@ def document(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: expected YAML: {' '.join(str(error).split())}") from None
+        reason = " ".join(str(error).split()).replace('in "<unicode string>", ', "at ")
+        raise ConfigError(f"{path}: expected YAML: {reason}") from None
     return section(content, f"{path}", "sections such as `api:`")
 
 
@@ -46,6 +47,8 @@ def _told(fault: Mapping[str, Any], model: type[BaseModel], inside: tuple[str, .
     """One fault; an unknown key with the keys that are known there."""
     place = ".".join(map(str, (*inside, *fault["loc"])))
     message = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] in ("tuple_type", "list_type"):
+        message = "expected a list, such as [one, another]"
     if fault["type"] == "extra_forbidden":
         message = f"unknown; expected one of {', '.join(_known(model, fault['loc'][:-1]))}"
     return f"{place}: {message}" if place else message

@@ -38,6 +38,7 @@ class Served:
     network: float = 0.01
     gateway: float = 0.01
     retrieval: float = 0.04
+    rerank: float = 0.0
     remainder: float = 0.005
     empty: float = 0.0
     retries: float = 0.0
@@ -174,6 +175,7 @@ def _ledger(
         n.GATEWAY.name: around(world.gateway),
         n.RETRY.name: (rows[n.ATTEMPTS.name] - 1) * around(world.retry_cost),
         n.RETRIEVAL.name: around(world.retrieval),
+        **({n.RERANK.name: around(world.rerank)} if world.rerank else {}),
         n.QUEUE.name: around(world.queue) + stalled * around(world.stall),
         n.PREFILL.name: rows[n.INPUT_TOKENS.name] * world.prefill_per_token * around(1) * slower,
         n.DECODE.name: (rows[n.OUTPUT_TOKENS.name] - 1) * world.time_per_output_token * around(1) * slower,

@@ -244,3 +244,11 @@ def test_the_parts_of_every_request_add_up(store: Store, several: list[list[Span
 
 def vars_of(span: Span) -> dict[str, object]:
     return {name: getattr(span, name) for name in span.__dataclass_fields__}
+
+
+def test_spans_that_belong_to_no_request_are_none(store: Store) -> None:
+    """What a cut file leaves over may be inner spans alone: no requests, no error, and their lack of parents told."""
+    inner = [Span(trace="cut", id=f"s{k}", parent="gone", name="tokenize", start=k, end=k + 1) for k in range(3)]
+    evidence = join(store, traces(inner)).evidence
+    assert evidence.requests.empty
+    assert len(inner) == evidence.coverage.records["spans"]
