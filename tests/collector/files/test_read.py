@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import socket
 import threading
 from collections.abc import Callable
@@ -60,11 +61,12 @@ def test_members_follow_one_another(pack: Callable[[bytes], bytes]) -> None:
 
 
 def incompressible(count: int) -> bytes:
-    return json_lines(*(traces(span(n, name=f"span {n}", traceId=os.urandom(16).hex())) for n in range(count)))
+    drawn = random.Random(count)
+    return json_lines(*(traces(span(n, name=f"span {n}", traceId=drawn.randbytes(16).hex())) for n in range(count)))
 
 
 @pytest.mark.parametrize("pack", [zipped, zstd])
-@pytest.mark.parametrize("share", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.45, 0.9, 0.999])
 def test_cut_compression_gives_what_came_before(pack: Callable[[bytes], bytes], share: float) -> None:
     """A truncated file gives its readable beginning and one problem that names it."""
     content = b"".join(pack(incompressible(4_000)[:200_000]) for _ in range(4))
