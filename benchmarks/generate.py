@@ -20,6 +20,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 START_NANO = 1_796_000_000 * 10**9
 TRACE_EVERY_NANO = 10_000_000
+SPANS_PER_TRACE = 3
 VARIANTS = 256
 """How many different sets of attribute values a role has."""
 
@@ -37,14 +38,20 @@ class Role:
 
 
 def genai_trace_requests(
-    spans: int, per_request: int = 1000, seed: int = 0, slower_after: float = math.inf
+    spans: int,
+    per_request: int = 1000,
+    seed: int = 0,
+    slower_after: float = math.inf,
+    start_ns: int = START_NANO,
+    trace_every_ns: int = TRACE_EVERY_NANO,
 ) -> Iterator[bytes]:
     """`ExportTraceServiceRequest`s of `per_request` spans each; the same bytes for the same arguments.
 
     After `slower_after` spans everything takes twice as long.
     """
     chance = random.Random(seed)
-    made = _spans(chance, _roles(chance), slower_after)
+    starts = count(start_ns, trace_every_ns)
+    made = _spans(chance, _roles(chance), starts, slower_after)
     for start in range(0, spans, per_request):
         by_service: dict[str, list[bytes]] = {}
         for service, span in islice(made, min(per_request, spans - start)):
@@ -52,10 +59,11 @@ def genai_trace_requests(
         yield b"".join(_framed(0x0A, _resource(name) + _scope(parts)) for name, parts in by_service.items())
 
 
-def _spans(chance: random.Random, roles: list[Role], slower_after: float) -> Iterator[tuple[str, bytes]]:
+def _spans(
+    chance: random.Random, roles: list[Role], starts: Iterator[int], slower_after: float
+) -> Iterator[tuple[str, bytes]]:
     """(service, framed span) for ever, trace after trace."""
-    for number in count():
-        begin = START_NANO + number * TRACE_EVERY_NANO
+    for number, begin in enumerate(starts):
         trace_id, parent, slowness = chance.randbytes(16), b"", chance.lognormvariate(0, 0.3)
         slowness *= 2 if number * len(roles) >= slower_after else 1
         for role in roles:

@@ -53,14 +53,15 @@ def main(spans: int) -> None:
     requests = list(islice(cycle(different), max(spans // SPANS_PER_REQUEST, 1)))
     sent = len(requests) * SPANS_PER_REQUEST
     keep_freed_memory()
-    _print("parse only (upb)", sent, _parse(requests), None)
-    for name, send in (("OTLP/gRPC", _by_grpc), ("OTLP/HTTP", _by_http)):
+    row("parse only (upb)", sent, _parse(requests), None)
+    for name, send in (("OTLP/gRPC", by_grpc), ("OTLP/HTTP", _by_http)):
         for where in (NOWHERE, SPOOL):
-            wall_s, cpu_s = _measured(send, requests, where)
-            _print(f"{name} to {where}", sent, cpu_s, wall_s)
+            wall_s, cpu_s = measured(send, requests, where)
+            row(f"{name} to {where}", sent, cpu_s, wall_s)
 
 
-def _print(name: str, spans: int, cpu_s: float, wall_s: float | None) -> None:
+def row(name: str, spans: int, cpu_s: float, wall_s: float | None) -> None:
+    """Print one figure."""
     wall = "" if wall_s is None else f"{spans / wall_s:10,.0f} spans/s on the clock"
     print(f"{name:20s}{spans / cpu_s:10,.0f} spans per CPU-second  {cpu_s / spans * 1e6:5.2f} CPU-s a million  {wall}")
 
@@ -72,7 +73,7 @@ def _parse(requests: list[bytes]) -> float:
     return time.process_time() - before
 
 
-def _measured(send: Send, requests: list[bytes], where: str) -> tuple[float, float]:
+def measured(send: Send, requests: list[bytes], where: str) -> tuple[float, float]:
     """(seconds on the clock, CPU-seconds of the receiving process)."""
     with _receiving(where) as (ports, cpu_s):
         port = ports[send is _by_http]
@@ -82,7 +83,8 @@ def _measured(send: Send, requests: list[bytes], where: str) -> tuple[float, flo
         return time.perf_counter() - before, cpu_s() - cpu_before
 
 
-def _by_grpc(port: int, requests: list[bytes]) -> None:
+def by_grpc(port: int, requests: list[bytes]) -> None:
+    """Send them, some at a time; RpcError when one is refused."""
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         export: Any = channel.unary_unary(f"/{SERVICES[Signal.TRACES]}/Export")
         waiting: deque[Any] = deque()

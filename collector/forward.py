@@ -11,20 +11,20 @@ import gzip
 import logging
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector.forwarding.post import Client, Later, Never
+from collector.forwarding.post import Client
 from collector.forwarding.segment import joined, settle
 from collector.settings import ForwardSettings
 from correlator.model.errors import InputError
 from correlator.model.records import Signal
+from correlator.model.retrying import JITTER, LONGEST_PAUSE_S, Later, Never, pauses
 from correlator.model.segments import Contents, SegmentName, read_segment, segment_names
+from correlator.model.telemetry import Spans, untraced
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
-JITTER = 0.1
 IN_FLIGHT = 8
 """Requests of a segment that are under way together."""
 LOOK_EVERY_S = 0.25
@@ -51,8 +51,14 @@ class ForwarderState:
 class Forwarder:
     """Forwards from `start` to `stop`. ConfigError where TLS files or headers cannot be used."""
 
-    def __init__(self, folder: Path, settings: ForwardSettings, chance: Callable[[], float] = random.random) -> None:
-        self._folder, self._gzip, self._chance = folder, settings.gzip, chance
+    def __init__(
+        self,
+        folder: Path,
+        settings: ForwardSettings,
+        chance: Callable[[], float] = random.random,
+        spans: Spans = untraced,
+    ) -> None:
+        self._folder, self._gzip, self._chance, self._spans = folder, settings.gzip, chance, spans
         self._client = Client(settings)
         self._ending = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -111,8 +117,10 @@ class Forwarder:
         except (OSError, InputError) as error:
             self._leave(name, error, now)
             return True
-        refused = await self._send(name.signal, contents.payloads)
-        kept = await self._settled(name, contents, refused)
+        with self._spans("forward") as span:
+            refused = await self._send(name.signal, contents.payloads)
+            kept = await self._settled(name, contents, refused)
+            span |= {"tollens.signal": name.signal, "tollens.requests": len(contents.payloads)}
         self._counts.update(
             segments=1,
             quarantined_requests=kept,
@@ -161,14 +169,14 @@ class Forwarder:
     async def _is_taken(self, signal: Signal, payload: bytes) -> bool:
         """Send one request until it is acknowledged, or refused for good."""
         body = await asyncio.to_thread(gzip.compress, payload, 1) if self._gzip else payload
-        pauses = _pauses(self._chance)
+        rests = pauses(self._chance)
         while True:
             try:
                 rejected = await self._client.post(signal, body)
             except Later as later:
                 self._counts["retries"] += 1
                 self._tell(str(later))
-                await asyncio.sleep(max(next(pauses), later.after_s * (1 + JITTER * self._chance())))
+                await asyncio.sleep(max(next(rests), later.after_s * (1 + JITTER * self._chance())))
             except Never as never:
                 self._refusal = str(never)
                 return False
@@ -181,13 +189,13 @@ class Forwarder:
 
         Tried until the disk allows it: to go on would be to send the segment again and again.
         """
-        pauses = _pauses(self._chance)
+        rests = pauses(self._chance)
         while True:
             try:
                 return await asyncio.to_thread(settle, self._folder, name, contents.mark, refused)
             except OSError as error:
                 self._tell(f"the spool cannot be written: {error.strerror}")
-                await asyncio.sleep(next(pauses))
+                await asyncio.sleep(next(rests))
 
     def _tell(self, trouble: str | None) -> None:
         if trouble is not None and self._trouble is None:
@@ -195,11 +203,3 @@ class Forwarder:
         if trouble is None and self._trouble is not None:
             _LOG.info("forwarding goes on")
         self._trouble = trouble
-
-
-def _pauses(chance: Callable[[], float]) -> Iterator[float]:
-    """Doubling, each up to a tenth longer or shorter by chance."""
-    pause_s = FIRST_PAUSE_S
-    while True:
-        yield pause_s * (1 + JITTER * (2 * chance() - 1))
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

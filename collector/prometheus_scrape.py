@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from collector.scraping.loop import TargetLoop, TargetState, is_set_within
 from collector.scraping.targets import Discovery, ScrapeJob, ScrapeSettings, Target
 from collector.sink import Sink
+from correlator.model.telemetry import Spans, untraced
 
 __all__ = ["ScrapeJob", "ScrapeSettings", "Scraper", "ScraperState", "TargetState"]
 
@@ -30,8 +31,14 @@ class ScraperState:
 class Scraper:
     """Scrapes all targets of the settings from `start` to `stop`, in a thread of its own."""
 
-    def __init__(self, settings: ScrapeSettings, sink: Sink, unix_nano: Callable[[], int] = time.time_ns) -> None:
-        self._settings, self._sink, self._unix_nano = settings, sink, unix_nano
+    def __init__(
+        self,
+        settings: ScrapeSettings,
+        sink: Sink,
+        unix_nano: Callable[[], int] = time.time_ns,
+        spans: Spans = untraced,
+    ) -> None:
+        self._settings, self._sink, self._unix_nano, self._spans = settings, sink, unix_nano, spans
         self._thread = threading.Thread(target=self._run, name="prometheus_scrape", daemon=True)
         self._asyncio: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
@@ -94,7 +101,7 @@ class Scraper:
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
         for target in wanted - self._loops.keys():
-            loop = TargetLoop(target, self._sink, self._unix_nano)
+            loop = TargetLoop(target, self._sink, self._unix_nano, self._spans)
             self._loops[target] = loop
             self._tasks[target] = asyncio.create_task(loop.run())
 

@@ -7,10 +7,12 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
+from collector import pulse
 from collector.forward import Forwarder
 from collector.forwarding.own_address import is_own
 from collector.gpu_dcgm import DcgmiSampler
@@ -32,6 +34,8 @@ from collector.receiving.metrics_server import serve_metrics
 from collector.settings import CollectorSettings, ForwardSettings
 from collector.spool import Spool
 from correlator.model.errors import ConfigError
+from correlator.model.telemetry import Spans
+from correlator.model.telemetry import start as telemetry_of
 
 REQUEST_GRACE_S = 10.0
 """For requests in flight to end, before they are cut off without an acknowledgement."""
@@ -70,13 +74,16 @@ async def run(settings: CollectorSettings, stop: asyncio.Event, ready: Callable[
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     async with AsyncExitStack() as stack:
+        await asyncio.to_thread(_refuse_own_receiver, settings)
+        telemetry = await asyncio.to_thread(telemetry_of, settings.telemetry, "tollens-collector", registry)
+        stack.push_async_callback(asyncio.to_thread, telemetry.close)
         metrics = serve_metrics(registry, settings.metrics)
         stack.push_async_callback(metrics.stop, METRICS_GRACE_S)
-        forwarder = _forwarder(settings, registry, stack)
+        forwarder = _forwarder(settings, registry, stack, telemetry.spans)
         spool = await asyncio.to_thread(Spool, settings.spool.folder, settings.spool.limits)
         stack.push_async_callback(asyncio.to_thread, spool.close)
         registry.register(Asked(lambda: spool_metrics(spool.state(), settings.spool.limits)))
-        sources = _sources(settings, spool, registry)
+        sources = _sources(settings, spool, registry, telemetry.spans)
         stack.push_async_callback(_stop_sources, sources)
         servers: list[_Server] = []
         stack.push_async_callback(_stop_servers, servers)
@@ -87,6 +94,8 @@ async def run(settings: CollectorSettings, stop: asyncio.Event, ready: Callable[
         if forwarder is not None and settings.forward is not None:
             await asyncio.to_thread(_refuse_loop, settings.forward, settings.receivers.host, ports)
             forwarder.start()
+        who, taken = pulse.resource(settings.spool.folder), partial(pulse.intake_counts, intake.metrics)
+        sources.append(pulse.Pulse(spool, who, taken))
         for source in sources:
             source.start()
         _LOG.info("collecting into %s", settings.spool.folder)
@@ -95,21 +104,23 @@ async def run(settings: CollectorSettings, stop: asyncio.Event, ready: Callable[
         _LOG.info("stopping")
 
 
-def _forwarder(settings: CollectorSettings, registry: CollectorRegistry, stack: AsyncExitStack) -> Forwarder | None:
+def _forwarder(
+    settings: CollectorSettings, registry: CollectorRegistry, stack: AsyncExitStack, spans: Spans
+) -> Forwarder | None:
     """Stopped after the spool is closed: then what came last is sealed, too."""
     if settings.forward is None:
         return None
-    forwarder = Forwarder(settings.spool.folder, settings.forward)
+    forwarder = Forwarder(settings.spool.folder, settings.forward, spans=spans)
     stack.push_async_callback(forwarder.stop, FORWARD_GRACE_S)
     registry.register(Asked(lambda: forward_metrics(forwarder.state())))
     return forwarder
 
 
-def _sources(settings: CollectorSettings, spool: Spool, registry: CollectorRegistry) -> list[_Source]:
+def _sources(settings: CollectorSettings, spool: Spool, registry: CollectorRegistry, spans: Spans) -> list[_Source]:
     """Scraper and samplers, each with its metrics; none has started."""
     gpu = settings.gpu
     scrape = settings.scrape.model_copy(update={"jobs": (*settings.scrape.jobs, *gpu.jobs())})
-    scraper, scraped = Scraper(scrape, spool), Totals()
+    scraper, scraped = Scraper(scrape, spool, spans=spans), Totals()
     registry.register(Asked(lambda: scrape_metrics(scraper.state(), scrape.max_targets, scraped)))
     sources: list[_Source] = [scraper]
     if gpu.nvml:
@@ -129,6 +140,14 @@ async def _stop_sources(sources: Iterable[_Source]) -> None:
 
 async def _stop_servers(servers: Iterable[_Server]) -> None:
     await asyncio.gather(*(server.stop(REQUEST_GRACE_S) for server in servers))
+
+
+def _refuse_own_receiver(settings: CollectorSettings) -> None:
+    """What we tell of ourselves would be told to ourselves. Ports that the system is to choose nobody can name yet."""
+    endpoint, receivers = settings.telemetry.endpoint, settings.receivers
+    ports = {receivers.grpc_port, receivers.http_port} - {0}
+    if endpoint is not None and is_own(endpoint, receivers.host, ports):
+        raise ConfigError(f"telemetry.endpoint {endpoint}: that is this collector's own receiver")
 
 
 def _refuse_loop(forward: ForwardSettings, host: str, ports: Ports) -> None:

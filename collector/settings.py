@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,7 +14,9 @@ from collector.prometheus_scrape import ScrapeJob, ScrapeSettings
 from collector.receiving.settings import MetricsSettings, ReceiverSettings
 from collector.spool import Limits
 from correlator.model.config import DATA, document, refusal, section
+from correlator.model.endpoints import base_url
 from correlator.model.errors import ConfigError
+from correlator.model.telemetry import TelemetrySettings, telemetry_settings
 
 _LIMITS = Limits()
 
@@ -78,27 +79,13 @@ class ForwardTls(_Section):
         return self
 
 
-def _base_url(endpoint: str) -> str:
-    expected = "expected http://host:port or https://host:port, a path may follow"
-    try:
-        url = urlsplit(endpoint)
-        sound = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:
-        sound = False
-    if not sound or not endpoint.isascii() or not endpoint.isprintable() or " " in endpoint:
-        raise ValueError(expected)
-    if "@" in url.netloc or url.query or url.fragment:
-        raise ValueError(f"{expected}; credentials belong into headers_file")
-    return endpoint.rstrip("/")
-
-
 class ForwardSettings(_Section):
     """Where the spool is emptied to by OTLP/HTTP; `/v1/traces` and so on are added to `endpoint`.
 
     `headers_file` has a line `Name: value` for each header, such as Authorization; it is read anew for each request.
     """
 
-    endpoint: Annotated[str, AfterValidator(_base_url)]
+    endpoint: Annotated[str, AfterValidator(base_url)]
     headers_file: _Path | None = None
     tls: ForwardTls = ForwardTls()
     gzip: bool = True
@@ -106,7 +93,10 @@ class ForwardSettings(_Section):
 
 
 class CollectorSettings(_Section):
-    """Everything the collector is told. `forward` not given: the correlator empties the spool."""
+    """Everything the collector is told. `forward` not given: the correlator empties the spool.
+
+    `telemetry` stands at the top of the file: the correlator reads it, too.
+    """
 
     spool: SpoolSettings = SpoolSettings()
     receivers: ReceiverSettings = ReceiverSettings()
@@ -114,6 +104,7 @@ class CollectorSettings(_Section):
     gpu: GpuSection = Field(default_factory=GpuSection)
     forward: ForwardSettings | None = None
     metrics: MetricsSettings = MetricsSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     def on_ports(self, grpc: int | None, http: int | None, metrics: int | None) -> Self:
         """The same on other ports, where one is given."""
@@ -134,8 +125,11 @@ def load(path: Path | None = None, data: Path | None = None) -> CollectorSetting
     whole = {} if path is None else document(path)
     ours = _given(**section(whole.get("collector"), f"{path}: collector"))
     spool = _given(**section(ours.get("spool"), f"{path}: collector.spool"))
+    if "telemetry" in ours:
+        raise ConfigError(f"{path}: collector.telemetry: expected at the top of the file, as `telemetry`")
+    told = ours | {"telemetry": telemetry_settings(whole, path)}
     try:
-        return CollectorSettings.model_validate(ours | {"spool": {"folder": _data(path, whole, data)} | spool})
+        return CollectorSettings.model_validate(told | {"spool": {"folder": _data(path, whole, data)} | spool})
     except ValidationError as error:
         raise refusal(path, error, CollectorSettings, inside=("collector",)) from None
 

@@ -11,15 +11,21 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 from correlator.model.errors import TollensError
+
+if TYPE_CHECKING:
+    from collector.files import Options
+    from correlator.model.findings import Diagnosis
+    from correlator.wiring import Progress, Reading, Request
 
 GARBAGE = 100_000
 """New objects between two looks for garbage in cycles. Reading makes millions of objects and next to no cycles; with
@@ -106,8 +112,9 @@ def up(
     from collector.settings import load
     from correlator import settings
     from correlator.supervise import Part, keep_running, python
+    from exporters._targets import bound  # not the whole wiring: this process lives for months
 
-    settings.load(config)
+    bound(settings.load(config).exporters.targets, config)
     if load(config, data).forward:
         fail("collector.forward: `tollens up` empties the spool itself; to forward, run `python -m collector` alone")
     to_stderr()
@@ -183,10 +190,33 @@ def _run(
     for path in (*paths, *(baseline or ())):
         if path != "-" and not Path(path).exists():
             print(f"tollens: {path}: no such file or folder; going on without it", file=sys.stderr)
-    gc.disable()  # imports and reading make no garbage in cycles, looking for it would take a tenth of the time
-    from collector.files import Options
+    from collector.files import Aside, Options
+    from correlator.times import nanoseconds
+
+    options = Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None)
+    with Aside() as aside:
+        for bundle in filter(None, (paths, baseline)):
+            aside.begin(bundle, options)
+        request, diagnose = _asked(paths, baseline or [], baseline_window, incident_window, symptom, options)
+        with _progress() as tell:
+            result = diagnose(replace(request, drawn=report is not None and report.suffix == ".html"), tell, aside.read)
+    _shown(result, json_)
+    if report is not None:
+        _write(report, result)
+
+
+def _asked(
+    paths: list[str],
+    baseline: list[str],
+    baseline_window: str | None,
+    incident_window: str | None,
+    symptom: str | None,
+    options: Options,
+) -> tuple[Request, Callable[[Request, Progress, Reading], Diagnosis]]:
+    """The request, and who answers it: engine and data frames, which take a second to import."""
+    gc.disable()  # imports make no garbage in cycles, looking for it would take a tenth of the time
     from correlator.model.evidence import Kind
-    from correlator.times import nanoseconds, window
+    from correlator.times import window
     from correlator.wiring import Request, diagnose
 
     gc.freeze()
@@ -196,15 +226,16 @@ def _run(
         fail(f"--symptom {symptom}: expected one of {', '.join(Kind)}")
     request = Request(
         paths=paths,
-        baseline=baseline or (),
+        baseline=baseline,
         baseline_window=window(baseline_window, "--baseline-window") if baseline_window else None,
         incident_window=window(incident_window, "--incident-window") if incident_window else None,
         symptom=Kind(symptom) if symptom else None,
-        drawn=report is not None and report.suffix == ".html",
-        options=Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None),
+        options=options,
     )
-    with _progress() as tell:
-        result = diagnose(request, tell)
+    return request, diagnose
+
+
+def _shown(result: Diagnosis, json_: bool) -> None:
     if json_:
         from exporters.json_object import to_object
 
@@ -213,8 +244,6 @@ def _run(
         from exporters.terminal import render
 
         render(result, Console())
-    if report is not None:
-        _write(report, result)
 
 
 @contextmanager

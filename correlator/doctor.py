@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 from rich.console import Console
@@ -21,6 +19,8 @@ from collector.scraping.fetch import ScrapeError, client_for, fetch
 from collector.scraping.targets import Discovery, Target
 from collector.settings import CollectorSettings
 from correlator import settings as correlating
+from correlator.doctor_checks import Check, State, asked
+from correlator.doctor_connections import connected
 from correlator.model.errors import ConfigError
 from correlator.model.listening import listening
 from correlator.model.names import SIGNALS
@@ -28,31 +28,11 @@ from correlator.settings import Settings
 from correlator.store import Store
 from correlator.store.engine import StoreError
 
+__all__ = ["Check", "Ports", "State", "examine", "report"]
+
 SKEW_S = 2.0
 """A Date header has whole seconds and travels: less cannot be told."""
-ASK_S = 3.0
-T = TypeVar("T")
-
-
-class State(StrEnum):
-    """`off` is a part that this machine lacks: what it would have seen stays unknown."""
-
-    OK = "ok"
-    OFF = "off"
-    WARN = "warn"
-    FAIL = "fail"
-
-
 _STYLES = {State.OK: "green", State.OFF: "dim", State.WARN: "yellow", State.FAIL: "red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What was looked at, how it stands, and what that means."""
-
-    name: str
-    state: State
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +62,10 @@ def examine(
     yield _engine()
     yield _gpu(taking)
     yield from _targets(taking)
+    yield from _told(told, config)
+    if running and told.exporters.targets:
+        yield _outgoing(told)
+    yield from connected(told, running)
     yield from _seen(told, how_to_measure) if running else (_not_running(),)
 
 
@@ -156,6 +140,32 @@ def _targets(taking: CollectorSettings) -> Iterator[Check]:
         yield asyncio.run(_target(target))
 
 
+def _told(told: Settings, config: Path | None) -> Iterator[Check]:
+    """Who is told of incidents, and whether their settings and secrets can be used."""
+    from exporters._targets import bound
+
+    if not told.exporters.targets:
+        yield Check("exporters", State.OFF, "no targets configured: incidents are only seen by who looks")
+        return
+    try:
+        found = bound(told.exporters.targets, config)
+    except ConfigError as error:
+        yield Check("exporters", State.FAIL, str(error))
+        return
+    yield Check("exporters", State.OK, ", ".join(f"{each.settings.name} ({each.exporter.id})" for each in found))
+
+
+def _outgoing(told: Settings) -> Check:
+    """What waits for targets, and what was given up."""
+    targets = asked(told.api.host, told.api.port, "/api/v1/deliveries?limit=1", lambda r: list(r.json()["targets"]))
+    if targets is None:
+        return Check("deliveries", State.WARN, "the API does not tell; with a token it asks for it")
+    troubles = [f"{each['name']}: {each['trouble']}" for each in targets if each["trouble"]]
+    waiting, dead = (sum(each[name] for each in targets) for name in ("waiting", "dead"))
+    text = "; ".join([f"{waiting} notices wait, {dead} are dead letters", *troubles])
+    return Check("deliveries", State.WARN if troubles or dead else State.OK, text)
+
+
 async def _target(target: Target) -> Check:
     name = f"target {target.job} {target.url}"
     dated: list[str] = []
@@ -184,7 +194,7 @@ def _skew(date: str) -> float | None:
 
 
 def _answers(host: str, port: int) -> bool:
-    return _get(host, port, "/healthz", lambda response: response.status_code == httpx.codes.OK) or False
+    return asked(host, port, "/healthz", lambda response: response.status_code == httpx.codes.OK) or False
 
 
 def _not_running() -> Check:
@@ -193,17 +203,10 @@ def _not_running() -> Check:
 
 def _seen(told: Settings, how_to_measure: Mapping[str, str]) -> Iterator[Check]:
     """Which canonical signals have data, and how to switch on those that have none."""
-    seen = _get(told.api.host, told.api.port, "/api/v1/signals", lambda r: {s["name"] for s in r.json()["signals"]})
+    seen = asked(told.api.host, told.api.port, "/api/v1/signals", lambda r: {s["name"] for s in r.json()["signals"]})
     if seen is None:
         yield Check("signals", State.WARN, "the API does not tell; with a token it asks for it")
         return
     yield Check("signals", State.OK if seen else State.WARN, f"{len(seen)} of {len(SIGNALS)} have data")
     for name in sorted(how_to_measure.keys() - seen):
         yield Check(f"signal {name}", State.OFF, how_to_measure[name])
-
-
-def _get(host: str, port: int, path: str, read: Callable[[httpx.Response], T]) -> T | None:
-    try:
-        return read(httpx.get(f"http://{host}:{port}{path}", timeout=ASK_S, trust_env=False))
-    except (httpx.HTTPError, KeyError, ValueError):
-        return None

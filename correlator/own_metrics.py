@@ -12,9 +12,8 @@ from prometheus_client.registry import Collector
 from correlator.chores import Chore
 
 
-def registry_of(chores: Sequence[Chore], watched: Counter[str]) -> CollectorRegistry:
-    """A registry over the chores, the watcher's counts and this process."""
-    registry = CollectorRegistry()
+def register(registry: CollectorRegistry, chores: Sequence[Chore], watched: Counter[str]) -> CollectorRegistry:
+    """The registry, which now tells of the chores, the watcher's counts and this process."""
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     registry.register(_Chores(chores))

@@ -8,8 +8,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
+from correlator.join.connect import CONNECT
 from correlator.model.config import DATA, document, refusal
 from correlator.model.errors import ConfigError
+from correlator.model.telemetry import TelemetrySettings
+from correlator.notify.settings import NotifySettings
+from correlator.watch.alerts import AlertSettings
 from correlator.watch.settings import WatchSettings
 
 
@@ -47,6 +51,20 @@ class RetentionSettings(_Section):
     max_bytes: int = Field(default=20_000_000_000, ge=100_000_000, description="Disk that the tables may take.")
 
 
+Group = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1, max_length=20)]
+
+
+class JoinSettings(_Section):
+    """The section `join`: which attributes tie GPUs to what serves on them."""
+
+    connect: tuple[Group, ...] = Field(
+        default=CONNECT,
+        min_length=1,
+        max_length=20,
+        description="Groups of names of one thing, the most specific first; the last names the machine.",
+    )
+
+
 class Settings(_Section):
     """Everything the correlator is told."""
 
@@ -54,6 +72,10 @@ class Settings(_Section):
     api: ApiSettings = ApiSettings()
     watch: WatchSettings = WatchSettings()
     retention: RetentionSettings = RetentionSettings()
+    join: JoinSettings = JoinSettings()
+    alerts: AlertSettings = AlertSettings()
+    exporters: NotifySettings = NotifySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     collector: Any = Field(default=None, exclude=True, description="The collector's own part, read by the collector.")
 
     @field_validator("collector", mode="before")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from correlator.model.errors import InputError
-from correlator.model.evidence import Window
+
+if TYPE_CHECKING:
+    from correlator.model.evidence import Window
 
 
 def nanoseconds(text: str, flag: str) -> int:
@@ -26,6 +29,8 @@ def nanoseconds(text: str, flag: str) -> int:
 
 def window(text: str, flag: str) -> Window:
     """A window from `START/END`."""
+    from correlator.model.evidence import Window  # brings pandas along
+
     start, slash, end = text.partition("/")
     if not slash:
         raise InputError(f"{flag} {text}: expected START/END")

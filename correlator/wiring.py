@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import yaml
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from collector.files import Options, read
 from correlator.join.build import Joined, build
 from correlator.join.compare import side_by_side
+from correlator.join.connect import CONNECT, Groups
 from correlator.join.illustrate import illustrate
 from correlator.join.ledger import to_ledger
 from correlator.join.places import at
@@ -28,12 +30,22 @@ from correlator.model.evidence import Evidence, Kind, Window, Windows, with_wind
 from correlator.model.findings import Diagnosis, Illustration
 from correlator.model.moments import rfc3339
 from correlator.model.records import Batch, Problem
+from correlator.model.telemetry import Spans, untraced
 from correlator.store import Store
 from exporters.json_object import to_object
 from hypotheses._describe import described
 from hypotheses._engine import Engine
 from hypotheses._probability import Calibration
 from hypotheses._registry import all_hypotheses
+
+if TYPE_CHECKING:
+    from correlator.notify.line import Target
+    from correlator.notify.settings import NotifySettings
+    from exporters._targets import Bound
+
+
+Progress = Callable[[str], None] | None
+Reading = Callable[[Sequence[str], Options, Progress], Iterator[Batch | Problem]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,33 +62,71 @@ class Request:
     """Gather what a report draws: the symptom over time and example traces."""
 
 
-def diagnose(request: Request, progress: Callable[[str], None] | None = None) -> Diagnosis:
+def diagnose(request: Request, progress: Progress = None, reading: Reading = read) -> Diagnosis:
     """Read, join, judge. Raises InputError when nothing readable is there or the windows cannot be compared."""
     began = time.monotonic()
     with Store.open() as store:
-        joined = _joined(store, request.paths, request.options, progress)
+        joined = _joined(store, reading(request.paths, request.options, progress))
         evidence = joined.evidence
     if request.baseline:
         with Store.open() as store:
-            before = _baseline(store, request, progress)
+            before = _baseline(store, reading(request.baseline, request.options, progress))
         evidence = side_by_side(before.evidence, evidence)
         joined = replace(joined, spans=pd.concat([before.spans, joined.spans], ignore_index=True))
     evidence = windowed(evidence, request)
     return _answered(evidence, joined, time.monotonic() - began, request.drawn)
 
 
-def diagnosed(store: Store, windows: Windows, kind: Kind | None, where: str | None) -> dict[str, object]:
+def diagnosed(
+    store: Store,
+    windows: Windows,
+    kind: Kind | None,
+    where: str | None,
+    spans: Spans = untraced,
+    connect: Groups = CONNECT,
+) -> dict[str, object]:
     """The object of a diagnosis of what is in a store. InputError when the windows cannot be compared."""
     began = time.monotonic()
-    joined = build(store, within=windows)
-    evidence = at(joined.evidence, where) if where else joined.evidence
-    request = Request(paths=(), baseline_window=windows.baseline, incident_window=windows.incident, symptom=kind)
-    return to_object(_answered(windowed(evidence, request), joined, time.monotonic() - began))
+    with spans("diagnose") as told:
+        with spans("join") as found:
+            joined = build(store, within=windows, connect=connect)
+            evidence = at(joined.evidence, where) if where else joined.evidence
+            found["tollens.requests"] = len(evidence.requests)
+        request = Request(paths=(), baseline_window=windows.baseline, incident_window=windows.incident, symptom=kind)
+        with spans("judge") as judged:
+            answer = _answered(windowed(evidence, request), joined, time.monotonic() - began)
+            told["tollens.findings"] = judged["tollens.findings"] = len(answer.findings)
+        return to_object(answer)
 
 
 def hypotheses() -> list[dict[str, object]]:
     """All hypotheses as plain objects, by id."""
     return [described(hypothesis) for hypothesis in all_hypotheses()]
+
+
+def targets(settings: NotifySettings, source: object = "tollens.yaml") -> list[Target]:
+    """Whom to tell, with their exporters. ConfigError names the target, the field and what was expected."""
+    from exporters._targets import bound  # a diagnosis of files needs none of it
+
+    return [_target(each) for each in bound(settings.targets, source)]
+
+
+def _target(each: Bound) -> Target:
+    from correlator.notify.line import Target
+    from exporters._targets import secret_of
+
+    told = each.settings
+    return Target(
+        name=told.name,
+        requests=lambda notice, attempt: each.exporter.requests(notice, told, attempt),
+        secret=lambda: secret_of(told),
+        context=each.context,
+        allow=told.allow,
+        connect_timeout_s=told.connect_timeout_s,
+        timeout_s=told.timeout_s,
+        per_minute=told.per_minute,
+        give_up_s=told.give_up_s,
+    )
 
 
 def engine() -> Engine:
@@ -100,11 +150,11 @@ def how_to_measure() -> dict[str, str]:
     return loaded
 
 
-def _joined(store: Store, paths: Sequence[str], options: Options, progress: Callable[[str], None] | None) -> Joined:
+def _joined(store: Store, items: Iterator[Batch | Problem]) -> Joined:
     problems: list[Problem] = []
 
     def batches() -> Iterator[Batch]:
-        for item in read(paths, options, progress):
+        for item in items:
             if isinstance(item, Batch):
                 yield item
             else:
@@ -117,9 +167,9 @@ def _joined(store: Store, paths: Sequence[str], options: Options, progress: Call
     return build(store, problems)
 
 
-def _baseline(store: Store, request: Request, progress: Callable[[str], None] | None) -> Joined:
+def _baseline(store: Store, items: Iterator[Batch | Problem]) -> Joined:
     try:
-        return _joined(store, request.baseline, request.options, progress)
+        return _joined(store, items)
     except InputError as error:
         raise InputError(f"--baseline: {error}") from None
 

@@ -9,6 +9,7 @@ from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separa
 from hypotheses._decide import Direction
 from hypotheses._facts import began_with_change, changed, not_lowered
 from hypotheses._happenings import occurs
+from hypotheses._hardware import hardware_fault
 from hypotheses._levels import plateaus, reaches, stays_below
 from hypotheses._limits import at_limit, sits_at, times_out_near
 from hypotheses._predict import nearer_to_one, not_fallen, not_grown, shifted, shifted_by
@@ -37,6 +38,7 @@ __all__ = [
     "either",
     "fades",
     "fitting_requests_succeed",
+    "hardware_fault",
     "hits_all_alike",
     "levels_off",
     "nearer_to_one",

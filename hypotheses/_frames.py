@@ -30,7 +30,7 @@ def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     for frame, columns in zip(frames, evidence.compared, strict=True):
         if columns.issuperset(asked):
             return Frame(frame)
-    return untestable(_absent(evidence, signals))
+    return _unmeasured(evidence, signals)
 
 
 def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
@@ -39,7 +39,7 @@ def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     for frame in reversed(evidence.numbers):
         if set(asked) <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, asked].dropna().empty:
             return Frame(frame)
-    return untestable(_absent(evidence, signals))
+    return _unmeasured(evidence, signals)
 
 
 def untestable(missing: tuple[str, ...], reason: str = "") -> Reading:
@@ -51,6 +51,12 @@ def untestable(missing: tuple[str, ...], reason: str = "") -> Reading:
 def too_few_blocks(blocks: int = 0) -> Reading:
     """Tested on so little that no interval can be given."""
     return Reading(Outcome.UNTESTABLE, "too few blocks of 10 s in a window for an interval", blocks=blocks)
+
+
+def _unmeasured(evidence: Evidence, signals: tuple[Signal, ...]) -> Reading:
+    missing, untied = _absent(evidence, signals), evidence.coverage.untied
+    known = [f"{name}: {untied[name]}" for name in missing if name in untied]
+    return untestable(missing, "; ".join(dict.fromkeys(known)))
 
 
 def _absent(evidence: Evidence, signals: tuple[Signal, ...]) -> tuple[str, ...]:

@@ -7,12 +7,20 @@ import pandas as pd
 from correlator.model.effects import TAIL, difference, rank_correlation, ratio, share_of_change
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import LATENCY, Group, Signal, part_name
+from correlator.model.names import (
+    GENERATION_THROUGHPUT,
+    LATENCY,
+    TIME_PER_OUTPUT_TOKEN,
+    Group,
+    Signal,
+    part_name,
+)
 from correlator.model.worth import LATENCY_RATIO, SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
 from hypotheses._predict import examples
+from hypotheses._tokens import batch_accounts, decoding_accounts
 
 CORRELATION = 0.1
 """Cohen's smallest correlation worth naming."""
@@ -78,7 +86,8 @@ def accounts_for(*parts: Signal, at_least: float = 0.2) -> Test:
     """These parts together make up at least this share of what the symptom added.
 
     A symptom that is not a time (errors, throughput) is accounted for through the latency it came with,
-    unless the single part is itself a share of requests, like the symptom.
+    unless the single part is itself a share of requests, like the symptom. Where no latency was measured, tokens
+    speak for themselves (`_tokens.py`).
     """
     spelled_parts = " + ".join(part_name(p) for p in parts)
 
@@ -86,6 +95,11 @@ def accounts_for(*parts: Signal, at_least: float = 0.2) -> Test:
         if evidence.symptom is None:
             reason = "no symptom beyond noise to account for"
             return frame if isinstance(frame := frame_with(evidence, LATENCY), Reading) else untestable((), reason)
+        if LATENCY.name not in evidence.compared[0] | evidence.compared[1]:
+            if evidence.symptom.signal == TIME_PER_OUTPUT_TOKEN:
+                return decoding_accounts(parts)
+            if evidence.symptom.signal == GENERATION_THROUGHPUT:
+                return batch_accounts(evidence, parts, at_least)
         whole = evidence.symptom.signal if parts[0].unit == evidence.symptom.signal.unit else LATENCY
         frame = frame_with(evidence, whole, *parts)
         if isinstance(frame, Reading):

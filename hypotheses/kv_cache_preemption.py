@@ -16,6 +16,7 @@ from correlator.model.names import (
     PREEMPTIONS,
     PREFILL,
     QUEUE,
+    TIME_PER_OUTPUT_TOKEN,
 )  # fmt: skip
 from hypotheses import (
     DOWN,
@@ -31,7 +32,13 @@ from hypotheses import (
     separating,
     shifted,
     shifted_by,
+    together,
 )  # fmt: skip
+
+PRESSED = shifted_by(KV_PRESSURE, UP, at_least=0.05)
+EVICTED_MORE = together(shifted_by(PREEMPTIONS, UP, at_least=0.02), shifted(PREEMPTIONS, UP, at_least=1.25))
+"""A pool that was full all the time before can only show it by evicting more."""
+TOKENS_WAIT = rises_with(TIME_PER_OUTPUT_TOKEN, PREEMPTIONS)
 
 HYPOTHESIS = Hypothesis(
     id="kv_cache_preemption",
@@ -40,8 +47,8 @@ HYPOTHESIS = Hypothesis(
     cause=KV_PRESSURE,
     predictions=(
         necessary("pool_is_full", reaches(KV_CACHE_USAGE, 0.9)),
-        necessary("pressure_is_new", shifted_by(KV_PRESSURE, UP, at_least=0.05)),
-        necessary("dose_response", rises_with(LATENCY, KV_PRESSURE)),
+        necessary("pressure_is_new", either(PRESSED, where_measured=[EVICTED_MORE])),
+        necessary("dose_response", either(rises_with(LATENCY, KV_PRESSURE), where_measured=[TOKENS_WAIT])),
         necessary("accounts_for_it", accounts_for(QUEUE, DECODE, PREFILL, at_least=0.2)),
         separating("pool_shrank", shifted(KV_CACHE_CAPACITY, DOWN, at_least=1.25)),
         separating(

@@ -1,7 +1,6 @@
 """The command line from end to end: what goes in, what comes out, and what happens with bad input."""
 
 import gzip
-import io
 import json
 import subprocess
 import sys
@@ -50,17 +49,20 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """The command `tollens` in this process; it must end by itself, never with a traceback."""
+    piped = tmp_path.with_name(f"{tmp_path.name}-stdin")
 
     def command(*arguments: object, stdin: bytes = b"") -> Ran:
+        piped.write_bytes(stdin)
         monkeypatch.setattr(sys, "argv", ["tollens", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
+        with piped.open() as read_from:
+            monkeypatch.setattr(sys, "stdin", read_from)
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         return Ran(code, out, err)

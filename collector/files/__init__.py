@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from collector.files._aside import Aside
 from collector.files._contract import Options
-from collector.files._intake import read_all
 from correlator.model.records import Batch, Problem
 
-__all__ = ["Options", "read"]
+__all__ = ["Aside", "Options", "read"]
 
 
 def read(
@@ -19,4 +19,6 @@ def read(
     `-` is standard input. `progress` is told each input's name as its reading begins. Nothing in the
     input raises: a file, line or record that cannot be read is a Problem and the rest is still read.
     """
+    from collector.files._intake import read_all  # brings every reader along; who has others read needs none
+
     return read_all(paths, options, progress or (lambda name: None))

@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
+from collector.attributes import Value
 from collector.files._app_record import Record, id_of, level_of, traceparent_of
 from collector.files._app_text import epoch_nano, stamp_of, text_level
-from collector.files._emit import Value
 from collector.files._exceptions import exception_of
 from collector.files._stamps import Years
 from collector.files._times import SECOND

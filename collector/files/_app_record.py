@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from collector.files._emit import Value
+from collector.attributes import Value
 
 TEXTS_LIMIT = 400  # lines of one record; beyond it the middle is given up
 

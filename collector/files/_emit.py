@@ -6,22 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric, NumberDataPoint
 
+from collector.attributes import Value, clean, set_attributes
 from correlator.model.records import Batch, Signal
-
-Value = str | bool | int | float
 
 MAX_RECORDS = 5_000
 MAX_BYTES = 1 << 20  # of text; a request stays well under 4 MiB
 BODY_LIMIT = 8_192  # characters
-ATTRIBUTE_LIMIT = 4_096  # characters
 DELTA = AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
 CUMULATIVE = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
 
@@ -95,7 +91,7 @@ class Emitter:
         unit: str,
         start_unix_nano: int,
         unix_nano: int,
-        value: int,
+        value: int | float,
         attributes: Mapping[str, Value],
         temporality: AggregationTemporality.ValueType = DELTA,
     ) -> None:
@@ -105,6 +101,16 @@ class Emitter:
         metric.sum.is_monotonic = True
         point = metric.sum.data_points.add(start_time_unix_nano=start_unix_nano)
         self._point(point, unix_nano, value, attributes)
+
+    def observe(self, name: str, unit: str, unix_nano: int, value: float, attributes: Mapping[str, Value]) -> None:
+        """One observation, as a histogram of its own."""
+        metric = self._metric(name, unit)
+        metric.histogram.aggregation_temporality = DELTA
+        point = metric.histogram.data_points.add(
+            start_time_unix_nano=unix_nano, time_unix_nano=unix_nano, count=1, sum=value, bucket_counts=[1]
+        )
+        set_attributes(point, attributes)
+        self._count(0)
 
     def batches(self) -> Iterator[Batch]:
         """Everything gathered since the last call."""
@@ -161,25 +167,3 @@ class Emitter:
             "log.file.name": PurePath(self.source).name or self.source,
             "log.file.path": self.source,
         }
-
-
-def set_attributes(owner: Any, attributes: Mapping[str, Value]) -> None:
-    """Append attributes, typed, to a resource, record or point."""
-    for key, value in attributes.items():
-        owner.attributes.add(key=key, value=any_value(value))
-
-
-def any_value(value: Value) -> AnyValue:
-    """The OTLP value of a Python scalar; an integer beyond 64 bits becomes its text."""
-    if isinstance(value, bool):
-        return AnyValue(bool_value=value)
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return AnyValue(int_value=value)
-    if isinstance(value, float):
-        return AnyValue(double_value=value)
-    return AnyValue(string_value=clean(str(value)[:ATTRIBUTE_LIMIT]))
-
-
-def clean(text: str) -> str:
-    """The text without half characters (lone surrogates), which UTF-8 cannot hold."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -77,17 +77,20 @@ class Screen:
 
     def clean(self, signal: Signal, request: Message, line: int | None = None) -> None:
         """Remove the records of `request` that have no believable time or no id."""
-        fault_of = {Signal.TRACES: _span_fault, Signal.METRICS: _point_fault, Signal.LOGS: _log_fault}[signal]
 
         def unwanted(record: Any) -> bool:
-            fault = fault_of(record)
-            if fault is not None:
-                self._counts[fault] += 1
-                self._first_line.setdefault(fault, line)
-            return fault is not None
+            return not self.passes(signal, record, line)
 
         for records in record_lists(signal, request):
             drop(records, unwanted)
+
+    def passes(self, signal: Signal, record: Any, line: int | None = None) -> bool:
+        """Whether one span, point or log record has what a table needs; if not, it is counted."""
+        fault = _FAULT_OF[signal](record)
+        if fault is not None:
+            self._counts[fault] += 1
+            self._first_line.setdefault(fault, line)
+        return fault is None
 
     def problems(self) -> Iterator[Problem]:
         """One problem a reason, at the line where it was first met."""
@@ -119,6 +122,13 @@ def _point_fault(point: Any) -> _Fault | None:
 
 def _log_fault(log: Any) -> _Fault | None:
     return _bad_time("timeUnixNano", log.time_unix_nano or log.observed_time_unix_nano)
+
+
+_FAULT_OF: dict[Signal, Callable[[Any], _Fault | None]] = {
+    Signal.TRACES: _span_fault,
+    Signal.METRICS: _point_fault,
+    Signal.LOGS: _log_fault,
+}
 
 
 def first_time(batch: Batch) -> int | None:

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from collector.files._emit import Value
+from collector.attributes import Value
 
 _SETTINGS = {
     "model": "model",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from collector.files._emit import CUMULATIVE, Emitter, Value
+from collector.attributes import Value
+from collector.files._emit import CUMULATIVE, Emitter
 from collector.files._events import ENGINE, recognise, squeezed
 from collector.files._exceptions import HEADER, exception_of
 from collector.files._vllm_facts import facts_of, states_facts

@@ -1,13 +1,13 @@
 """OTLP JSON: a request a document, pretty printed or one a line as the Collector's file exporter does."""
 
-import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from collector.files._contract import Options, Reader, Source
+from collector.files._documents import documents, parsed
 from collector.files._json import Losses, Unfit, message
-from collector.files._lines import MAX_LINE, lines
+from collector.files._lines import MAX_LINE
 from collector.files._log_events import name_events
 from collector.files._otlp import SHAPES, Screen, batches
 from correlator.model.records import Batch, Problem, Signal
@@ -16,7 +16,6 @@ _KEYS = {"resourceSpans": Signal.TRACES, "resourceMetrics": Signal.METRICS, "res
 _START = re.compile(rb'\s*\{\s*"resource(?:Spans|Metrics|Logs)"\s*:')
 _LINE_START = re.compile(rb"(?:^|\n)(?:\xef\xbb\xbf)?" + _START.pattern)
 _KEY = re.compile(rb'"resource(?:Spans|Metrics|Logs)"\s*:\s*\[')
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _EXPECTED = "expected an object with resourceSpans, resourceMetrics or resourceLogs"
 
 
@@ -33,7 +32,7 @@ def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
     """Every request of the stream; a document or record that cannot be read is named and left out."""
     screen = Screen(source.name)
     with source.open() as stream:
-        for line, text in documents(stream):
+        for line, text in documents(stream, _START):
             if text is None:
                 yield Problem(source.name, f"document is longer than {MAX_LINE >> 20} MiB", "malformed", line)
             else:
@@ -41,50 +40,10 @@ def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
     yield from screen.problems()
 
 
-def documents(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """(first line, text) of each JSON document: it ends where its brackets close or the next one begins."""
-    parts: list[bytes] = []
-    first, size, depth = 1, 0, 0
-    for number, line in lines(stream):
-        if line is None or size + len(line) > MAX_LINE:
-            yield number, None
-            parts, size, depth = [], 0, 0
-            continue
-        if parts and _START.match(line):
-            yield first, b"".join(parts)
-            parts, size, depth = [], 0, 0
-        if not parts:
-            if not line.strip():
-                continue
-            first = number
-        parts.append(line)
-        size += len(line)
-        depth += _opened(line)
-        if depth <= 0:
-            yield first, b"".join(parts)
-            parts, size, depth = [], 0, 0
-    if parts:
-        yield first, b"".join(parts)
-
-
-def _opened(line: bytes) -> int:
-    """Brackets that a line opens and leaves open; those inside strings only matter if they do not add up."""
-    opened = line.count(b"{") + line.count(b"[") - line.count(b"}") - line.count(b"]")
-    if opened == 0:
-        return 0
-    bare = _STRING.sub(b"", line)
-    return bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
-
-
 def _document(text: bytes, line: int, screen: Screen) -> Iterator[Batch | Problem]:
-    try:
-        value = json.loads(text.rstrip())
-    except json.JSONDecodeError as error:
-        where = f"{error.msg} at column {error.colno}"
-        yield Problem(screen.source, f"not valid JSON: {where}", line=line + error.lineno - 1)
-        return
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        yield Problem(screen.source, f"not valid JSON: {error}", line=line)
+    value = parsed(text, screen.source, line)
+    if isinstance(value, Problem):
+        yield value
         return
     keys = [key for key in _KEYS if key in value] if isinstance(value, dict) else []
     if not keys:

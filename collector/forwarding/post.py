@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import httpx
@@ -16,31 +12,18 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from collector.settings import ForwardSettings, ForwardTls
+from correlator.model.endpoints import read_headers
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
+from correlator.model.retrying import Later, Never, retry_after_s
 
-LONGEST_RETRY_AFTER_S = 300.0
 MAX_ANSWER_BYTES = 64 << 10
-MAX_HEADERS_BYTES = 64 << 10
 CONNECTIONS = 8
 
 _PROTOBUF = "application/x-protobuf"
 _OVERLOADED = frozenset({408, 429, 502, 503, 504})
 _ABOUT_THE_SENDER = frozenset({401, 403, 404, 405, 407, 415})
 """OTLP calls these final, but they judge token, address or encoding: when that is mended, the same request is taken."""
-_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)")
-
-
-class Later(Exception):
-    """The request was not taken; the same may succeed later, not before `after_s` seconds."""
-
-    def __init__(self, reason: str, after_s: float = 0.0) -> None:
-        super().__init__(reason)
-        self.after_s = after_s
-
-
-class Never(Exception):
-    """The request was refused for good."""
 
 
 class Client:
@@ -104,7 +87,7 @@ def _meaning(response: httpx.Response, answer: bytes) -> int:
     if response.is_success:
         raise Later(f"{reason} with {media_type[:40] or 'an unknown type'}, which is no answer of OTLP")
     if response.is_redirect or status in _ABOUT_THE_SENDER or status in _OVERLOADED:
-        raise Later(reason, _retry_after_s(response.headers))
+        raise Later(reason, retry_after_s(response.headers))
     raise Never(reason)
 
 
@@ -124,40 +107,8 @@ def _said(answer: bytes) -> str:
     return f": {' '.join(message.split())[:200]}" if message else ""
 
 
-def _retry_after_s(headers: Mapping[str, str]) -> float:
-    """The header Retry-After, a number of seconds or a date; 0 without one that can be read."""
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return min(float(text), LONGEST_RETRY_AFTER_S)
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return 0.0
-    seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(0.0, seconds), LONGEST_RETRY_AFTER_S)
-
-
 def _headers(path: Path | None) -> httpx.Headers:
-    """The headers in a file. ConfigError, which never shows what is in it."""
-    if path is None:
-        return httpx.Headers()
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(MAX_HEADERS_BYTES + 1).decode("ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not plain ASCII"
-        raise ConfigError(f"forward.headers_file {path}: cannot be read: {reason}") from None
-    if len(text) > MAX_HEADERS_BYTES:
-        raise ConfigError(f"forward.headers_file {path}: expected at most {MAX_HEADERS_BYTES} bytes")
-    matches = [(number, _HEADER.fullmatch(line.strip())) for number, line in _lines(text)]
-    for number, match in matches:
-        if match is None:
-            raise ConfigError(f"forward.headers_file {path}: line {number}: expected `Name: value`")
-    return httpx.Headers([(match[1], match[2]) for _, match in matches if match])
-
-
-def _lines(text: str) -> list[tuple[int, str]]:
-    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return httpx.Headers(read_headers(path, "forward.headers_file"))
 
 
 def _context(tls: ForwardTls) -> ssl.SSLContext:

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric, NumberDataPoint
 
-from collector.files._emit import Value, clean, set_attributes
+from collector.attributes import Value, clean, set_attributes
 
 Kind = Literal["gauge", "counter", "updowncounter"]
 Attributes = Mapping[str, Value]

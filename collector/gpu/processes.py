@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector.files._emit import Value
+from collector.attributes import Value
 from collector.gpu.nvml import Handle, nvml
 from collector.gpu.otlp import Reading
 

@@ -14,13 +14,14 @@ import httpx
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Gauge, Metric, NumberDataPoint
 
-from collector.files._emit import set_attributes
+from collector.attributes import set_attributes
 from collector.files._otlp import batches
 from collector.scraping.fetch import ScrapeError, client_for, fetch
 from collector.scraping.page import Exposed, Series, exposed, markers, series_of
 from collector.scraping.targets import Target
 from collector.sink import Full, Sink
 from correlator.model.records import Signal
+from correlator.model.telemetry import Spans, untraced
 
 SCOPE = "prometheus_scrape"
 _LOG = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class TargetLoop:
     target: Target
     sink: Sink
     unix_nano: Callable[[], int]
+    spans: Spans = untraced
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     _known: set[Series] = field(default_factory=set)
     _service: str | None = None
@@ -82,7 +84,10 @@ class TargetLoop:
 
     async def _safely(self, client: _Client) -> None:
         try:
-            await self._scrape(client)
+            with self.spans("scrape") as told:
+                await self._scrape(client)
+                told |= {"server.address": self.target.host, "server.port": self.target.port}
+                told |= {"tollens.job": self.target.job, "tollens.up": bool(self._up)}
         except Exception:
             self._counts["failed.internal"] += 1
             _LOG.exception("scrape of %s failed in an unexpected way", self.target.url)

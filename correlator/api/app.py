@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -14,27 +14,23 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.middleware.cors import CORSMiddleware
 
-from correlator.api import problems
+from correlator.api import alerts, problems
+from correlator.api.deliveries import deliveries
 from correlator.api.guards import Limited, Metered, Token
 from correlator.api.routes import probes, resources
 from correlator.api.services import Options, Services
-from correlator.api.workers import Workers
-
-READERS = 4
-"""Threads that read the store for requests; on few cores more of them only wait for one another."""
-READERS_WAITING = 64
+from correlator.api.workers import Workers, pools
 
 
 def create_app(services: Services, options: Options | None = None) -> FastAPI:
     """The API over these services. Its threads end when the application's lifespan does."""
     options = options or Options()
-    readers = Workers("reads", READERS, READERS_WAITING)
-    diagnosing = Workers("diagnoses", options.diagnoses, 0)
+    threads = pools(options.diagnoses)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        for workers in (diagnosing, readers):
+        for workers in threads[::-1]:
             workers.close()
 
     app = FastAPI(
@@ -48,18 +44,19 @@ def create_app(services: Services, options: Options | None = None) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.include_router(resources(services, readers, diagnosing))
-    app.include_router(probes(services, options, readers))
+    app.include_router(resources(services, threads))
+    app.include_router(deliveries(services, threads.reads))
+    app.include_router(probes(services, options, threads.reads))
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     problems.install(app)
     _guard(app, options)
-    options.registry.register(_Threads([readers, diagnosing]))
+    options.registry.register(_Threads(threads))
     return app
 
 
 def _guard(app: FastAPI, options: Options) -> None:
     """Middleware, the last added outermost: a browser's preflight comes before the token, counting before all."""
-    app.add_middleware(Limited, limit=options.body_bytes)
+    app.add_middleware(Limited, limit=options.body_bytes, larger={"/api/v1/alerts": alerts.BODY_BYTES})
     if options.token is not None:
         app.add_middleware(Token, token=options.token)
     if options.cors:
@@ -86,6 +83,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         parts["schemas"] |= problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}").pop(
             "$defs"
         ) | {"Problem": problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")}
+        parts["schemas"] |= alerts.schemas()
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         found["security"] = [{"token": []}, {}]
         app.openapi_schema = found
@@ -95,7 +93,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
 class _Threads(Collector):
     """How many threads are busy and how much was refused, read when asked."""
 
-    def __init__(self, workers: list[Workers]) -> None:
+    def __init__(self, workers: Sequence[Workers]) -> None:
         self._workers = workers
 
     def collect(self) -> Iterator[Metric]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import time
+from collections.abc import Mapping
 
 from prometheus_client import Counter, Histogram
 from pydantic import SecretStr
@@ -39,32 +40,34 @@ class Token:
 
 
 class Limited:
-    """Refuses bodies beyond `limit` bytes, by what they say of their length and by what really comes."""
+    """Refuses bodies beyond `limit` bytes, by what they say of their length and by what really comes.
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    `larger` gives paths that take more.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int]) -> None:
         self._app = app
         self._limit = limit
+        self._larger = larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         came = 0
+        limit = self._larger.get(scope.get("path", ""), self._limit)
+        told = f"a body has at most {limit} bytes"
 
         async def counted() -> Message:
             nonlocal came
             message = await receive()
             came += len(message.get("body", b""))
-            if came > self._limit:
-                raise HTTPException(413, self._told)
+            if came > limit:
+                raise HTTPException(413, told)
             return message
 
-        if scope["type"] == "http" and self._said(scope) > self._limit:
-            await problem(413, self._told, {"Connection": "close"})(scope, receive, send)
+        if scope["type"] == "http" and self._said(scope) > limit:
+            await problem(413, told, {"Connection": "close"})(scope, receive, send)
         else:
             await self._app(scope, counted, send)
-
-    @property
-    def _told(self) -> str:
-        return f"a body has at most {self._limit} bytes"
 
     @staticmethod
     def _said(scope: Scope) -> int:

@@ -20,6 +20,7 @@ def document() -> str:
             trace=lambda id: None,
             hypotheses=lambda: [],
             signals=lambda: [],
+            alerts=lambda alerts: [],
             ready=lambda: None,
         )
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
 from correlator.join.build import build
+from correlator.join.connect import CONNECT, Groups
+from correlator.join.gpus import read_connections
 from correlator.model.evidence import Evidence, Window
 from correlator.model.moments import rfc3339
 from correlator.model.names import SIGNALS
@@ -21,6 +23,8 @@ VALUE = 4_096
 """Characters shown of an attribute: prompts can be books."""
 BYTES = 8_000_000
 """Bytes of attributes shown of a trace."""
+CONNECTIONS = 200
+"""Connections told."""
 RECENT_NS = 600_000_000_000
 TRACES = 200
 """Traces looked at to know which signals they carry."""
@@ -38,31 +42,57 @@ def trace(store: Store, trace_id: str) -> Mapping[str, object] | None:
     return {"trace_id": trace_id, "spans": spans, "truncated": len(rows) < int(rows[0]["all_spans"])}
 
 
-def signals(store: Store) -> Sequence[Mapping[str, object]]:
+def signals(store: Store, connect: Groups = CONNECT) -> Sequence[Mapping[str, object]]:
     """Canonical signals of the ten minutes before the latest telemetry, as a diagnosis would see them."""
     latest = int(store.query(_LATEST)["latest"].max())
     if latest == 0:
         return []
-    evidence = build(store, traces=TRACES, within=Window(latest - RECENT_NS, latest + 1)).evidence
+    evidence = build(store, traces=TRACES, within=Window(latest - RECENT_NS, latest + 1), connect=connect).evidence
     return [_signal(evidence, name, about) for name, about in evidence.coverage.signals.items()]
 
 
-def held(read: Callable[[], T], seconds: float, clock: Callable[[], float] = time.monotonic) -> Callable[[], T]:
-    """The same function, asked at most once in so many seconds; who comes meanwhile gets the last answer at once."""
-    lock = Lock()
-    known: list[tuple[float, T]] = []
+class Held(Generic[T]):
+    """The last answer of `read`, given at once to whoever asks while it is younger than `longest_s` seconds.
 
-    def answer() -> T:
-        if (known and clock() - known[0][0] < seconds) or not lock.acquire(blocking=not known):
-            return known[0][1]
-        try:
-            if not known or clock() - known[0][0] >= seconds:
-                known[:] = [(clock(), read())]
-            return known[0][1]
-        finally:
-            lock.release()
+    `renew`, called now and then from a thread of its own, reads anew where somebody has asked since. StoreError passes.
+    """
 
-    return answer
+    def __init__(self, read: Callable[[], T], longest_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._read, self._longest_s, self._clock = read, longest_s, clock
+        self._reading = Lock()
+        self._known: tuple[float, T] | None = None
+        self._asked = False
+
+    def __call__(self) -> T:
+        """The answer; who comes first waits for it."""
+        self._asked = True
+        if (young := self._young()) is None:
+            with self._reading:
+                young = self._young() or self._anew()
+        return young[1]
+
+    def renew(self) -> None:
+        """Read anew if anybody wants to know."""
+        if self._asked:
+            self._asked = False
+            with self._reading:
+                self._anew()
+
+    def _young(self) -> tuple[float, T] | None:
+        known = self._known
+        return known if known is not None and self._clock() - known[0] < self._longest_s else None
+
+    def _anew(self) -> tuple[float, T]:
+        self._known = self._clock(), self._read()
+        return self._known
+
+
+def connections(store: Store, connect: Groups = CONNECT) -> Sequence[Mapping[str, object]]:
+    """What serves and its GPUs, in the hour before the latest telemetry; what is not tied has the reason."""
+    return [
+        {"gpus": list(one.gpus), "serves": one.serves or None, "tied_by": one.tied_by or None, "reason": one.reason}
+        for one in read_connections(store, connect)[:CONNECTIONS]
+    ]
 
 
 def _span(row: Mapping[str, Any], began: int) -> dict[str, object]:
@@ -98,6 +128,7 @@ def _signal(evidence: Evidence, name: str, about: Mapping[str, object]) -> dict[
 _EXTENT = """
 SELECT toUnixTimestamp64Nano(min(Start)) AS low, toUnixTimestamp64Nano(max(End)) AS high
 FROM otel_traces_trace_id_ts WHERE TraceId = {trace:String}
+SETTINGS max_threads = 1
 """
 _CUT = "mapApply((k, v) -> (k, substringUTF8(v, 1, {{value:UInt32}})), {column})"
 _SPANS = f"""
@@ -116,6 +147,7 @@ FROM otel_traces
 WHERE TraceId = {{trace:String}} AND Timestamp >= fromUnixTimestamp64Nano({{low:Int64}})
     AND Timestamp <= fromUnixTimestamp64Nano({{high:Int64}})
 ) WHERE size <= {{bytes:UInt64}} ORDER BY start_ns, span_id LIMIT {{spans:UInt32}}
+SETTINGS max_threads = 1
 """
 _TABLES = {"otel_traces": "Timestamp"} | {
     f"otel_metrics_{kind}": "TimeUnix" for kind in ("gauge", "sum", "histogram", "exponential_histogram", "summary")

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from prometheus_client.exposition import choose_encoder
 from starlette.exceptions import HTTPException
 
-from correlator.api import shapes
+from correlator.api import alerts, shapes
 from correlator.api.answers import UNCHANGED, tagged
 from correlator.api.diagnosis import Diagnosis
 from correlator.api.problems import documented, problem
 from correlator.api.services import Asked, Options, Services
 from correlator.api.times import Time
-from correlator.api.workers import Workers
+from correlator.api.workers import Pools, Workers
+from correlator.model.alerts import Outcome
 from correlator.model.evidence import Kind
-from correlator.model.incidents import PAGE_LIMIT, State, Wanted
+from correlator.model.incidents import PAGE_LIMIT, State, Wanted, as_object
 
 Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 TraceId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
 READ = documented(401, 422, 500, 503) | UNCHANGED
 ONE = READ | documented(404)
 
+ALERTS = {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Notification", "PlainAlert")]}
 TEXT: dict[int | str, dict[str, object]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 
-def resources(services: Services, readers: Workers, diagnosing: Workers) -> APIRouter:
+def resources(services: Services, threads: Pools) -> APIRouter:
     """Everything under `/api/v1`."""
     router = APIRouter(prefix="/api/v1")
 
@@ -44,26 +46,45 @@ def resources(services: Services, readers: Workers, diagnosing: Workers) -> APIR
     ) -> Response:
         """Incidents, latest opened first."""
         wanted = Wanted(state=state, kind=kind, where=where, since=since, until=until, cursor=cursor, limit=limit)
-        return tagged(request, shapes.page(await readers.run(services.list_incidents, wanted)))
+        return tagged(request, shapes.page(await threads.reads.run(services.list_incidents, wanted)))
 
     @router.get("/incidents/{id}", response_model=shapes.IncidentWhole, responses=ONE)
     async def get_incident(request: Request, id: Id) -> Response:
         """One incident with its latest diagnosis."""
-        found = await readers.run(services.get_incident, id)
+        found = await threads.reads.run(services.get_incident, id)
         if found is None:
             raise HTTPException(404, f"there is no incident {id}")
-        return tagged(request, shapes.whole(found))
+        return tagged(request, as_object(found))
 
     @router.post("/diagnose", response_model=Diagnosis, responses=documented(400, 401, 413, 422, 500, 503))
     async def diagnose(request: Request, question: shapes.Question) -> Response:
         """Compare two stretches of time now. 503 while as many diagnoses run as may."""
         asked = Asked(question.windows(), question.symptom, question.where)
-        return tagged(request, await diagnosing.run(services.diagnose, asked))
+        return tagged(request, await threads.diagnoses.run(services.diagnose, asked))
+
+    @router.post(
+        "/alerts",
+        status_code=202,
+        response_model=alerts.Received,
+        responses=documented(400, 401, 413, 422, 500, 503),
+        openapi_extra={"requestBody": {"content": {"application/json": {"schema": ALERTS}}}},
+    )
+    async def take_alerts(body: Annotated[dict[str, Any], Body()]) -> object:
+        """Alerts of Alertmanager, Grafana or whoever sends the plain form: each opens, continues or ends an incident.
+
+        Told again they change nothing. 503 when some found no room; send all of them again later.
+        """
+        told, faults = alerts.read(body)
+        taken = await threads.reads.run(services.alerts, told)
+        refused = sum(one.outcome is Outcome.REFUSED for one in taken)
+        if refused:
+            return problem(503, f"{refused} alerts found no room: too many incidents are open", {"Retry-After": "60"})
+        return alerts.received(taken, faults)
 
     @router.get("/traces/{trace_id}", response_model=shapes.Trace, responses=ONE)
     async def trace(request: Request, trace_id: TraceId) -> Response:
         """The spans of a trace."""
-        found = await readers.run(services.trace, trace_id)
+        found = await threads.traces.run(services.trace, trace_id)
         if found is None:
             raise HTTPException(404, f"there is no trace {trace_id}")
         return tagged(request, found)
@@ -84,7 +105,12 @@ def resources(services: Services, readers: Workers, diagnosing: Workers) -> APIR
     @router.get("/signals", response_model=shapes.Signals, responses=READ)
     async def signals(request: Request) -> Response:
         """Canonical signals that have data."""
-        return tagged(request, {"signals": list(await readers.run(services.signals))})
+        return tagged(request, {"signals": list(await threads.joins.run(services.signals))})
+
+    @router.get("/connections", response_model=shapes.Connections, responses=READ)
+    async def connections(request: Request) -> Response:
+        """What ties GPUs to what serves on them."""
+        return tagged(request, {"connections": list(await threads.joins.run(services.connections))})
 
     return router
 

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from correlator.api.diagnosis import Count, Diagnosis, Experiment, Moment, Number
 from correlator.api.times import Time
 from correlator.model.evidence import Kind, Window, Windows
-from correlator.model.incidents import Incident, Page, State
-from correlator.model.moments import rfc3339
+from correlator.model.incidents import Page, State, head_object
 
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 
@@ -57,8 +56,8 @@ class IncidentHead(_Body):
 
     id: str
     state: State
-    detector: str = Field(description="What noticed it: `change`, or `slo:` and the name of the objective.")
-    kind: Kind
+    detector: str = Field(description="What noticed it: `change`, or `slo:` or `alert:` and a name.")
+    kind: Kind | None = Field(description="null: an alert told of it, and nothing shows yet what got worse.")
     where: str
     title: str
     severity: Number = Field(description="1 at the smallest effect worth naming, or at the limit of the objective.")
@@ -69,6 +68,7 @@ class IncidentHead(_Body):
     baseline_start: Moment
     baseline_end: Moment
     note: str = Field(description="What keeps it open although nothing bad is seen; empty otherwise.")
+    failure: str = Field(description="Why the last diagnosis could not be made; empty otherwise.")
     diagnosed: Moment | None
     settled: bool = Field(description="No further diagnosis is wanted.")
     merged_into: str | None
@@ -167,32 +167,27 @@ class Signals(_Body):
     signals: list[Signal]
 
 
+class Connection(_Body):
+    """GPUs and what serves on them."""
+
+    gpus: list[str] = Field(description="Ids of the GPUs; empty where none is tied.")
+    serves: str | None = Field(description="The engine's service, instance and machine; null where nobody is tied.")
+    tied_by: str | None = Field(description="The attributes that name the same on both sides, and what they name.")
+    reason: str = Field(description="Why there is no tie.")
+
+
+class Connections(_Body):
+    """What ties GPUs to what serves on them, in the hour before the latest telemetry."""
+
+    connections: list[Connection]
+
+
 class Health(_Body):
     """The answer to a probe."""
 
     status: str
 
 
-def head(incident: Incident) -> dict[str, object]:
-    """IncidentHead of an incident."""
-    times = {name: getattr(incident, name) for name in ("onset", "opened", "updated", "closed", "diagnosed")}
-    baseline = incident.baseline
-    return {
-        **{name: getattr(incident, name) for name in _SAME},
-        **{name: None if at is None else rfc3339(at) for name, at in times.items()},
-        "baseline_start": rfc3339(baseline.start),
-        "baseline_end": rfc3339(baseline.end),
-    }
-
-
-def whole(incident: Incident) -> dict[str, object]:
-    """IncidentWhole of an incident."""
-    return head(incident) | {"diagnosis": incident.diagnosis}
-
-
 def page(found: Page) -> dict[str, object]:
     """IncidentPage of a page."""
-    return {"incidents": [head(incident) for incident in found.incidents], "next": found.next}
-
-
-_SAME = ("id", "state", "detector", "kind", "where", "title", "severity", "note", "settled", "merged_into")
+    return {"incidents": [head_object(incident) for incident in found.incidents], "next": found.next}

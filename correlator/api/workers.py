@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from correlator.api.problems import Busy
 
 T = TypeVar("T")
+READERS = 4
+WAITING = 64
 
 
 class Workers:
@@ -52,3 +54,25 @@ class Workers:
     def _left(self) -> None:
         with self._lock:
             self.busy -= 1
+
+
+class Pools(NamedTuple):
+    """Workers by what their work waits for, so that who reads an incident does not wait for a trace or a join.
+
+    `reads` are mostly of memory; `traces` ask the engine; `joins` go through minutes of telemetry.
+    """
+
+    reads: Workers
+    traces: Workers
+    joins: Workers
+    diagnoses: Workers
+
+
+def pools(diagnoses: int) -> Pools:
+    """Few threads each: on few cores more of them only wait for one another. Of diagnoses none waits."""
+    return Pools(
+        Workers("reads", READERS, WAITING),
+        Workers("traces", 2, WAITING),
+        Workers("joins", 1, WAITING),
+        Workers("diagnoses", diagnoses, 0),
+    )

@@ -15,6 +15,8 @@ SUFFIXES = {
     "By": {"_bytes": 1.0},
     "1": {"_ratio": 1.0},
     "{token}": {"_token": 1.0},
+    "W": {"_watts": 1.0},
+    "Cel": {"_celsius": 1.0},
 }
 """By unit: what Prometheus appends to the name of an OpenTelemetry metric, and the factor to that unit."""
 TOTAL = "_total"
@@ -24,7 +26,9 @@ TOTAL = "_total"
 class MetricAlias:
     """One metric that means `signal`, which is in `unit`; `rank` orders aliases of a signal, lowest preferred.
 
-    `where` names labels by their values; a series with any of them is meant.
+    `where` names labels by their values; a series with any of them is meant. Of `only` a series must have all.
+    `bits`: the value is a set of bits, and means 1 where it has one of these. `per`: what it is told of, "gpu" or the
+    system as a whole.
     """
 
     signal: str
@@ -35,6 +39,14 @@ class MetricAlias:
     scale: float = 1.0
     across: str = "mean"
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bits: int = 0
+    per: str = ""
+
+    def means(self, labels: Mapping[str, str]) -> bool:
+        """Is a series with these labels meant? A label that is missing counts as empty."""
+        any_of = not self.where or any(labels.get(key, "") in values for key, values in self.where.items())
+        return any_of and all(labels.get(key, "") in values for key, values in self.only.items())
 
 
 def folded(name: str) -> str:
@@ -61,6 +73,9 @@ def metrics() -> tuple[MetricAlias, ...]:
             scale=float(m.get("scale", 1.0)),
             across=m.get("across", "mean"),
             where={k: tuple(v) for k, v in m.get("where", {}).items()},
+            only={k: tuple(v) for k, v in m.get("only", {}).items()},
+            bits=m.get("bits", 0),
+            per=entry.get("per", ""),
         )
         for signal, entry in _file().items()
         for rank, m in enumerate(entry.get("metrics", ()))

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from correlator.join.connect import CONNECT, Groups
 from correlator.join.coverage import to_coverage
+from correlator.join.engine_memory import with_other_memory
+from correlator.join.gpus import beside, covering, onto, read_gpus, with_faults
+from correlator.join.intake import read_intake, without_counts
 from correlator.join.occurrences import read_occurrences
-from correlator.join.points import metric_names, read_points
+from correlator.join.points import aliased, metric_names, read_points
 from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
@@ -28,17 +32,31 @@ class Joined:
     spans: pd.DataFrame
 
 
-def build(store: Store, problems: Iterable[Problem] = (), traces: int = TRACES, within: Within = None) -> Joined:
-    """Join everything in the store, or only what lies `within`; at most `traces` traces are read."""
-    spans = read_spans(store, traces, within)
+def build(
+    store: Store,
+    problems: Iterable[Problem] = (),
+    traces: int = TRACES,
+    within: Within = None,
+    connect: Groups = CONNECT,
+) -> Joined:
+    """Join everything in the store, or only what lies `within`; at most `traces` traces are read.
+
+    `connect` are the attributes that tie GPUs to what serves on them.
+    """
+    metrics = metric_names(store, within)
+    spans = read_spans(store, traces, within, resources=bool(aliased(metrics, per="gpu")))
     table = prepared(spans)
     requests = to_requests(table, spans) if len(table) else pd.DataFrame(columns=[*COLUMNS, "end"])
-    metrics = metric_names(store, within)
+    gpus = read_gpus(store, metrics, table, spans.resources, within, connect)
     events, facts = read_occurrences(store, table, metrics, within)
+    events = with_faults(events, gpus)
+    intake = read_intake(store, within)
     series = to_series(read_points(store, metrics, within), requests, facts, spans.share, within)
+    series = without_counts(series, intake.outages)
     requests, sparse = tie(with_events(requests, events), series)
-    coverage = to_coverage(store, requests, series, table, spans.share, problems, within)
+    requests, series = onto(requests, gpus.columns), with_other_memory(beside(series, gpus.series), facts)
+    coverage = to_coverage(store, requests, series, table, spans.share, problems, within, intake)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))
-    evidence = Evidence(requests, series, events, facts, coverage)
+    evidence = Evidence(requests, series, events, facts, covering(coverage, gpus))
     return Joined(without_windows(evidence), table)

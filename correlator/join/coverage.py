@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from correlator.join.intake import OF_FILES, Intake
 from correlator.join.ties import interval
 from correlator.join.within import RECORDED, Within, during
 from correlator.model.evidence import Coverage, Window
@@ -23,6 +24,10 @@ TABLES = {
     "exponential_histogram_points": "otel_metrics_exponential_histogram",
     "summary_points": "otel_metrics_summary",
 }
+FAULT_METRICS = "'tollens_gpu_available', 'DCGM_FI_DEV_XID_ERRORS', 'DCGM_FI_DEV_XID_ERROR'"
+"""Whoever sends these would tell of faults, too: our sampler listens for Xids, DCGM has the last one as a gauge."""
+PLATFORM = "'kernel', 'kubernetes', 'nccl', 'otelcol'"
+"""Whose logs are not an application's: that they tell of no retry or time-out means nothing."""
 MESSAGES = 50
 """Problems spelled out; the rest is only counted."""
 
@@ -35,12 +40,13 @@ def to_coverage(
     share: float,
     problems: Iterable[Problem],
     within: Within = None,
+    intake: Intake = OF_FILES,
 ) -> Coverage:
     """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
     problems, extents = tuple(problems), _extents(store, spans, within)
     if "traces" in extents and _errors_speak(spans):
         extents["error_texts"] = extents["traces"]
-    kinds: Counter[str] = Counter()
+    kinds: Counter[str] = Counter(intake.problems)
     for problem in problems:
         kinds[problem.kind] += problem.count
     kinds["missing_parent"] += int(spans["orphan"].sum()) if len(spans) else 0
@@ -50,8 +56,9 @@ def to_coverage(
         watched=frozenset(extents),
         extents=extents,
         problems={kind: count for kind, count in sorted(kinds.items()) if count},
-        losses_known=within is None,  # of a running service the receivers know, and their metrics
-        messages=tuple(str(p) for p in problems[:MESSAGES]),
+        losses_known=intake.known,
+        outages=intake.outages,
+        messages=(*intake.messages, *(str(p) for p in problems[:MESSAGES])),
         orphan_share=float(spans["orphan"].mean()) if len(spans) else 0.0,
         sampled_traces=len(requests) if share < 1 else None,
         clock_skew_s=_clock_skew(requests),
@@ -100,11 +107,16 @@ def _time(table: str) -> str:
 
 def _extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Window]:
     """From the first record to the last of each kind of source that was there at all."""
-    log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi')"
+    log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi', 'llama.cpp', 'ollama')"
     sources = {
         "traces": ("otel_traces", "Timestamp", "1"),
         "engine_log": (log, "Timestamp", engines),
-        "application_log": (log, "Timestamp", f"NOT {engines}"),
+        "application_log": (log, "Timestamp", f"NOT {engines} AND ServiceName NOT IN ({PLATFORM})"),
+        "cluster_events": (log, "Timestamp", "ServiceName = 'kubernetes'"),
+        "nccl_log": (log, "Timestamp", "ServiceName = 'nccl'"),
+        "collector_log": (log, "Timestamp", "ServiceName = 'otelcol'"),
+        "kernel_log": (log, "Timestamp", "ServiceName = 'kernel'"),
+        "gpu_faults": ("otel_metrics_gauge", "TimeUnix", f"MetricName IN ({FAULT_METRICS}) AND {RECORDED}"),
         "process_metrics": (
             "otel_metrics_gauge",
             "TimeUnix",

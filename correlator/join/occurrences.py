@@ -91,8 +91,9 @@ def _log_events(logs: pd.DataFrame) -> Iterable[Event]:
 def _log_facts(logs: pd.DataFrame) -> Iterable[Fact]:
     for row in logs[logs["event"] == f"{PREFIX}facts"].itertuples():
         for key, value in zip(row.keys, row.texts, strict=True):
-            if key.startswith("engine."):
-                yield Fact(key, str(value), int(row.time), "engine")
+            place = key.partition(".")[0]
+            if place in ("engine", "client"):
+                yield Fact(key, str(value), int(row.time), place)
 
 
 def _restarts(store: Store, inside: str) -> Iterable[Event]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
-from correlator.join.aliases import MetricAlias, folded, metrics, spelled
+from correlator.join.aliases import MetricAlias, folded, spelled
 from correlator.join.within import RECORDED, Within, during
 from correlator.store import Store
 
@@ -29,19 +29,29 @@ def metric_names(store: Store, within: Within = None) -> frozenset[str]:
     return frozenset(store.query(union)["name"])
 
 
+def aliased(names: Iterable[str], per: str = "") -> list[str]:
+    """Those of the metrics that mean a signal of the system as a whole, or of each "gpu"."""
+    return sorted(name for name in names if any(alias.per == per for alias in spelled().get(folded(name), ())))
+
+
 def read_points(store: Store, names: Iterable[str], within: Within = None) -> pd.DataFrame:
     """Columns: signal, rank, across, series, start, seconds, value, weight. One row a point of an aliased series.
 
     `value` is a level, a rate per second, or a mean per request; `weight` the number of requests in a mean.
     """
-    aliased = sorted(name for name in names if folded(name) in spelled())
-    raw = _read(store, aliased, during("TimeUnix", within)) if aliased else pd.DataFrame()
+    known = aliased(names)
+    raw = _read(store, known, during("TimeUnix", within)) if known else pd.DataFrame()
     if raw.empty:
         return pd.DataFrame(columns=COLUMNS)
-    raw["id"] = np.cumsum(_begins(raw, "name") | _begins(raw, "shape") | _begins(raw, "series"))
-    points = _measured(raw).merge(_meanings(raw.drop_duplicates("id")), on="id")
+    raw = identified(raw)
+    points = measured(raw).merge(_meanings(raw.drop_duplicates("id"), _keys(known)), on="id")
     points["value"] *= points["scale"]
     return points.loc[np.isfinite(points["value"]), COLUMNS].reset_index(drop=True)
+
+
+def identified(raw: pd.DataFrame) -> pd.DataFrame:
+    """A number for each series (`id`) of rows that hold each in one piece."""
+    return raw.assign(id=np.cumsum(_begins(raw, "name") | _begins(raw, "shape") | _begins(raw, "series")))
 
 
 def _begins(raw: pd.DataFrame, column: str) -> np.ndarray:
@@ -52,28 +62,32 @@ def _begins(raw: pd.DataFrame, column: str) -> np.ndarray:
 
 def _read(store: Store, names: list[str], inside: str) -> pd.DataFrame:
     """All points of these metrics, each series in one piece and in order of time."""
+    labels = "".join(f", {_label(key)} AS `{key}`" for key in _keys(names))
     selects = [
-        _selected("gauge", "Value", "'level'", temporality="0"),
-        _selected("sum", "Value", "if(IsMonotonic, 'counter', 'level')"),
-        _selected("histogram", "Sum", "'distribution'", count="Count"),
-        _selected("exponential_histogram", "Sum", "'distribution'", count="Count"),
-        _selected("summary", "Sum", "'distribution'", temporality="2", count="Count"),
+        _selected("gauge", "Value", "'level'", labels, temporality="0"),
+        _selected("sum", "Value", "if(IsMonotonic, 'counter', 'level')", labels),
+        _selected("histogram", "Sum", "'distribution'", labels, count="Count"),
+        _selected("exponential_histogram", "Sum", "'distribution'", labels, count="Count"),
+        _selected("summary", "Sum", "'distribution'", labels, temporality="2", count="Count"),
     ]
     union = " UNION ALL ".join(f"{select} AND {inside}" for select in selects)
     return store.query(f"SELECT * FROM ({union}) ORDER BY name, shape, series, time", names=names)
 
 
-def _selected(kind: str, value: str, shape: str, temporality: str = "AggregationTemporality", count: str = "0") -> str:
-    labels = ", ".join(f"{_label(key)} AS `{key}`" for key in _keys())
+def _selected(
+    kind: str, value: str, shape: str, labels: str, temporality: str = "AggregationTemporality", count: str = "0"
+) -> str:
     return f"""SELECT toString(MetricName) AS name, {shape} AS shape,
         cityHash64(ResourceAttributes, Attributes) AS series,
-        toUnixTimestamp64Nano(TimeUnix) AS time, toUnixTimestamp64Nano(StartTimeUnix) AS began, {labels},
+        toUnixTimestamp64Nano(TimeUnix) AS time, toUnixTimestamp64Nano(StartTimeUnix) AS began{labels},
         {value} AS value, toFloat64({count}) AS count, toInt32({temporality}) AS temporality
         FROM otel_metrics_{kind} WHERE MetricName IN {{names:Array(String)}} AND {RECORDED}"""
 
 
-def _keys() -> list[str]:
-    return sorted({key for alias in metrics() for key in alias.where})
+def _keys(names: Iterable[str]) -> list[str]:
+    """Labels that decide what these metrics mean."""
+    found = [alias for name in names for alias in spelled()[folded(name)] if not alias.per]
+    return sorted({key for alias in found for key in (*alias.where, *alias.only)})
 
 
 def _label(key: str) -> str:
@@ -82,26 +96,25 @@ def _label(key: str) -> str:
     return own if own == other else f"if({own} = '', {other}, {own})"
 
 
-def _meanings(heads: pd.DataFrame) -> pd.DataFrame:
+def _meanings(heads: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """For the first point of each series: the signals that the series means, a row each."""
     rows = [
         (head["id"], alias.signal, alias.rank, alias.across, alias.scale)
-        for head in heads[["id", "name", "shape", *_keys()]].to_dict("records")
-        for alias in _meant(head)
+        for head in heads[["id", "name", "shape", *keys]].to_dict("records")
+        for alias in meant(head["name"], head["shape"], head)
     ]
     found = pd.DataFrame(rows, columns=["id", "signal", "rank", "across", "scale"])
     return found.astype({"id": np.int64, "rank": np.int64, "scale": float})
 
 
-def _meant(head: Mapping[str, str]) -> Iterator[MetricAlias]:
-    for alias in spelled()[folded(head["name"])]:
-        labelled = not alias.where or any(head[key] in values for key, values in alias.where.items())
-        if labelled and SHAPES[alias.how] == head["shape"]:
-            yield alias
+def meant(name: str, shape: str, labels: Mapping[str, str], per: str = "") -> list[MetricAlias]:
+    """What a series of this name, shape and labels means, of the system as a whole or of each "gpu"."""
+    candidates = [alias for alias in spelled()[folded(name)] if alias.per == per and SHAPES[alias.how] == shape]
+    return [alias for alias in candidates if alias.means(labels)]
 
 
-def _measured(raw: pd.DataFrame) -> pd.DataFrame:
-    """The level, rate or mean that each point tells, where it tells one."""
+def measured(raw: pd.DataFrame) -> pd.DataFrame:
+    """The level, rate or mean that each point tells, where it tells one; each series in one piece, in order of time."""
     level, mean = raw["shape"] == "level", raw["shape"] == "distribution"
     seconds = _seconds(raw)
     grown, count = _increase(raw, "value"), _increase(raw, "count").where(mean)

@@ -59,6 +59,20 @@ def refined(evidence: Evidence, windows: Windows, signal: Signal) -> Windows:
     return Windows(Window(base.start, onset), Window(onset, incident.end), windows.given)
 
 
+def begun(evidence: Evidence, signal: Signal, within: Window, near: Window) -> int | None:
+    """The moment in `near` that best separates the earlier values of the signal in `within` from the later ones;
+    None where there are too few on either side."""
+    cells = _cells(evidence, signal, BLOCK_NS // 2, within)
+    if cells is None:
+        return None
+    starts, values = cells["start"].to_numpy(dtype=np.int64), cells["value"].to_numpy(dtype=float)
+    cuts = [c for c in range(MIN_CELLS, len(values) - MIN_CELLS) if near.start <= starts[c] <= near.end]
+    if not cuts:
+        return None
+    scores = [abs(_separation(values, c)) for c in cuts]
+    return int(starts[cuts[int(np.argmax(scores))]])
+
+
 def _standing_out(values: np.ndarray, to_the_end: bool) -> tuple[int, int] | None:
     shuffled = np.random.default_rng(len(values)).permuted(np.tile(values, (SHUFFLES, 1)), axis=1)
     scores, i, j = _scan(np.vstack([values, shuffled]), to_the_end)

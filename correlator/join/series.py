@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pandas as pd
 
+from correlator.join.engines import capacity, with_batch
 from correlator.join.within import MARGIN_NS, Within, stretches
 from correlator.model import names as n
 from correlator.model.evidence import Fact
@@ -20,6 +21,7 @@ BUCKET_NS = 5_000_000_000
 EVERYWHERE = "*"
 ALIAS = ["signal", "rank", "bucket"]
 """What makes one value of one source name."""
+MOSTLY = 0.8
 LOSSES = ("telemetry_refused", "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped")
 """Ways in which a Collector loses spans; each is counted by itself, so they add up."""
 FULL = 0.9
@@ -30,13 +32,13 @@ def to_series(
     points: pd.DataFrame, requests: pd.DataFrame, facts: Iterable[Fact], share: float, within: Within = None
 ) -> pd.DataFrame:
     """Canonical signals by bucket; a signal nobody measured has no column."""
-    wide = _running_while_waiting(points, _wide(points))
+    wide = with_batch(points, _running_while_waiting(points, _wide(points)), BUCKET_NS)
     if len(requests):
         wide = wide.join(_arrivals(requests, share, within), how="outer")
         wide = wide.assign(**{n.TRACED_SHARE.name: wide[n.ARRIVAL_RATE.name] / _counted(points, wide.index)})
     if wide.empty:
         return pd.DataFrame(columns=["start", "host"])
-    wide = _with_facts(_derived(wide), sorted(facts, key=lambda f: f.unix_nano))
+    wide = _with_facts(_derived(wide), sorted(capacity(facts), key=lambda f: f.unix_nano))
     hosts = [h for h in requests["host"].unique() if h] if len(requests) else []
     wide = wide.assign(start=wide.index * BUCKET_NS, host=hosts[0] if len(hosts) == 1 else EVERYWHERE)
     return wide.reset_index(drop=True).dropna(axis="columns", how="all").sort_values("start", ignore_index=True)
@@ -132,10 +134,18 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
         }
     )
     for signal, rate in ((n.INPUT_TOKENS, n.PROMPT_THROUGHPUT), (n.OUTPUT_TOKENS, n.GENERATION_THROUGHPUT)):
-        if signal.name not in wide:
+        if signal.name not in wide and _complete(_column(wide, rate.name), finished):
             mean = _column(wide, rate.name) / _positive(wide, "completion_rate")
             wide = wide.assign(**{signal.name: mean, f"n.{signal.name}": finished})
     return _ledger(_errors(wide))
+
+
+def _complete(tokens: pd.Series, finished: pd.Series) -> bool:
+    """Nearly all tokens fall into stretches in which requests ended, so that one over the other is a mean per request.
+
+    An access log tells a streamed answer when it begins: of a batch sent at once all seem to end in the first seconds.
+    """
+    return bool(tokens[finished > 0].sum() >= MOSTLY * tokens.sum())
 
 
 def _column(wide: pd.DataFrame, name: str) -> pd.Series:
@@ -156,6 +166,13 @@ def _cached_share(wide: pd.DataFrame) -> pd.Series:
 
 
 def _refused(wide: pd.DataFrame) -> pd.Series:
+    """What was lost on its way to us or turned away by us, whichever is the larger share."""
+    turned_away = _column(wide, "intake_refused").fillna(0)
+    asked = _column(wide, "intake_accepted") + turned_away
+    return pd.concat([_lost(wide), turned_away / asked.where(asked > 0)], axis="columns").max(axis="columns")
+
+
+def _lost(wide: pd.DataFrame) -> pd.Series:
     """Spans refused, dropped or not sent, of all that arrived; unknown without the Collector's own metrics."""
     ways = [name for name in LOSSES if name in wide]
     if not ways or "telemetry_accepted" not in wide:
@@ -219,10 +236,10 @@ def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
 
 def _with_facts(wide: pd.DataFrame, facts: list[Fact]) -> pd.DataFrame:
     """Signals that a configuration value settles: pool capacity; no cache hits while caching is off."""
-    capacity = _step(facts, "engine.kv_cache_tokens", wide.index)
-    if capacity is not None:
-        wide = wide.assign(**{n.KV_CACHE_CAPACITY.name: pd.to_numeric(capacity, errors="coerce")})
-    caching = _step(facts, "engine.enable_prefix_caching", wide.index)
+    capacity_now = step(facts, "engine.kv_cache_tokens", wide.index)
+    if capacity_now is not None:
+        wide = wide.assign(**{n.KV_CACHE_CAPACITY.name: pd.to_numeric(capacity_now, errors="coerce")})
+    caching = step(facts, "engine.enable_prefix_caching", wide.index)
     if caching is not None:
         off = caching.str.lower() == "false"
         current = wide.get(n.CACHED_SHARE.name, pd.Series(np.nan, wide.index))
@@ -230,7 +247,7 @@ def _with_facts(wide: pd.DataFrame, facts: list[Fact]) -> pd.DataFrame:
     return wide
 
 
-def _step(facts: list[Fact], name: str, index: pd.Index) -> pd.Series | None:
+def step(facts: list[Fact], name: str, index: pd.Index) -> pd.Series | None:
     """The value in force in each bucket; unknown before the first one was seen."""
     known = [f for f in facts if f.name == name]
     if not known:

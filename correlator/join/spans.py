@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -17,6 +18,8 @@ SCOPE_KEYS = 40
 """Attribute keys considered for scope."""
 SCOPE_VALUES = 50
 """A key with more values than this identifies requests instead of grouping them."""
+RESOURCES = 1_000
+"""Resources (processes, pods) of which the attributes are read."""
 
 TEXTS = {
     "operation": ("gen_ai.operation.name", "llm.request.type"),
@@ -34,24 +37,29 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """`table` has one row a span; `share` is the part of all traces that was read; `scope` is tall."""
+    """`table` has one row a span; `share` is the part of all traces that was read; `scope` is tall.
+
+    `resources` are the resource attributes by the hash in the table's column `resource`.
+    """
 
     table: pd.DataFrame
     scope: pd.DataFrame
     share: float
+    resources: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
-def read_spans(store: Store, limit: int = TRACES, within: Within = None) -> Spans:
-    """Spans with canonical attributes as columns, duplicates of (trace, span) dropped."""
+def read_spans(store: Store, limit: int = TRACES, within: Within = None, resources: bool = False) -> Spans:
+    """Spans with canonical attributes as columns, duplicates of (trace, span) dropped; if asked with `resources`."""
     inside = during("Timestamp", within)
     table, modulus = _sampled(store, limit, inside)
     store.query(_CHOOSE.format(table=table, inside=inside), modulus=modulus)
     table = store.query(_STATEMENT).drop_duplicates(["trace_id", "span_id"], ignore_index=True)
     scope = store.query(_SCOPE, keys=SCOPE_KEYS, values=SCOPE_VALUES)
+    by_hash = store.query(_RESOURCES).itertuples() if resources else ()
     store.query("DROP TABLE chosen")
     for signal in span_attributes():
         table[signal] = pd.to_numeric(table[signal], errors="coerce")
-    return Spans(table, scope, 1.0 / modulus)
+    return Spans(table, scope, 1.0 / modulus, {int(row.resource): dict(row.attributes) for row in by_hash})
 
 
 def _sampled(store: Store, limit: int, inside: str) -> tuple[str, int]:
@@ -85,11 +93,16 @@ SELECT TraceId AS trace_id, SpanId AS span_id, ParentSpanId AS parent_id, toStri
        StatusCode IN ('Error', 'STATUS_CODE_ERROR') AS failed, StatusMessage AS message,
        arrayStringConcat(arrayMap(m -> m['exception.message'], event_attributes), ' ') AS exception,
        ResourceAttributes['host.name'] AS host, ResourceAttributes['service.version'] AS version,
-       ResourceAttributes['service.instance.id'] AS instance,
+       ResourceAttributes['service.instance.id'] AS instance, toInt64(cityHash64(ResourceAttributes)) AS resource,
        {", ".join(_first(names, alias) for alias, names in (TEXTS | span_attributes()).items())}
 FROM chosen
 ORDER BY start, span_id
 SETTINGS optimize_functions_to_subcolumns = 0
+"""
+
+_RESOURCES = f"""
+SELECT toInt64(cityHash64(ResourceAttributes)) AS resource, any(ResourceAttributes) AS attributes
+FROM chosen GROUP BY resource ORDER BY resource LIMIT {RESOURCES}
 """
 
 _SCOPE = """

@@ -13,6 +13,7 @@ from math import log
 import numpy as np
 import pandas as pd
 
+from correlator.join.client_run import tail
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval, Kind, Symptom
@@ -35,6 +36,8 @@ class Candidate:
     smallest: float
     relative: bool
     falls: bool = False
+    unless: n.Signal | None = None
+    """Not asked where this signal was measured, which says the same of the whole request."""
 
 
 CANDIDATES = (
@@ -44,7 +47,10 @@ CANDIDATES = (
     Candidate(Kind.QUALITY, n.TRUNCATED, "mean", 2 * QUALITY_SHARE, relative=False),
     Candidate(Kind.LATENCY, n.LATENCY, "p95", TAIL_RATIO, relative=True),
     Candidate(Kind.THROUGHPUT, n.GENERATION_THROUGHPUT, "mean", THROUGHPUT_RATIO, relative=True, falls=True),
+    Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "mean", LATENCY_RATIO, relative=True, unless=n.LATENCY),
 )
+CLIENT_TAIL = Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "p99", TAIL_RATIO, relative=True, unless=n.LATENCY)
+"""As a load generator sums it up for a whole run: where nobody measured single requests, the only tail there is."""
 
 
 def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -> Symptom | None:
@@ -53,7 +59,7 @@ def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -
     `tests` is how many pairs of windows were tried (Bonferroni). With a kind given by the user its largest
     change is reported even where it is within noise: the interval says so. Availability is looked for in the errors.
     """
-    scored = [(severity, s) for severity, s in _scored(evidence, kind, TAIL / tests)]
+    scored = [*_scored(evidence, kind, TAIL / tests), *_of_the_client(evidence, kind, TAIL / tests)]
     if not scored:
         return None
     return max(scored, key=lambda pair: pair[0])[1]
@@ -62,6 +68,8 @@ def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -
 def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tuple[float, Symptom]]:
     for candidate in CANDIDATES:
         if kind is not None and candidate.kind is not (Kind.ERRORS if kind is Kind.AVAILABILITY else kind):
+            continue
+        if candidate.unless is not None and _is_measured(evidence, candidate.unless):
             continue
         frame, weight = source(evidence, candidate.signal)
         if frame is None:
@@ -74,6 +82,34 @@ def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tup
         severity = _severity(candidate, effect.interval)
         if kind is not None or (p <= level and severity >= 1.0):
             yield severity, _symptom(evidence, candidate, frame, weight, effect.interval)
+
+
+def _is_measured(evidence: Evidence, signal: n.Signal) -> bool:
+    return any(signal.name in columns for columns in evidence.compared)
+
+
+def _of_the_client(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tuple[float, Symptom]]:
+    """The tail that a load generator reports, of two runs."""
+    if kind not in (None, Kind.LATENCY) or _is_measured(evidence, n.LATENCY) or evidence.windows is None:
+        return
+    found = tail(evidence, CLIENT_TAIL.signal)
+    if found is None:
+        return
+    severity = _severity(CLIENT_TAIL, found.change)
+    if kind is not None or (found.p_above <= level and severity >= 1.0):
+        yield (
+            severity,
+            Symptom(
+                kind=CLIENT_TAIL.kind,
+                where=_where(evidence.requests),
+                signal=CLIENT_TAIL.signal,
+                statistic=CLIENT_TAIL.statistic,
+                onset=evidence.windows.incident.start,
+                baseline_value=found.baseline,
+                incident_value=found.incident,
+                change=found.change,
+            ),
+        )
 
 
 def source(evidence: Evidence, signal: n.Signal) -> tuple[pd.DataFrame | None, str | None]:
@@ -96,7 +132,9 @@ def _severity(candidate: Candidate, interval: Interval) -> float:
 
 def least_severity(symptom: Symptom) -> float:
     """Size against the smallest effect worth naming, at the end of the interval that is nearest to none."""
-    candidate = next(c for c in CANDIDATES if c.signal is symptom.signal and c.statistic == symptom.statistic)
+    candidate = next(
+        c for c in (*CANDIDATES, CLIENT_TAIL) if c.signal is symptom.signal and c.statistic == symptom.statistic
+    )
     nearest = symptom.change.high if candidate.falls else symptom.change.low
     return _severity(candidate, replace(symptom.change, value=nearest))
 

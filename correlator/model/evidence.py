@@ -116,6 +116,8 @@ class Coverage:
     `extents` says from when to when each kind of source ("engine_log", "engine_metrics", "traces", …) was
     recorded; `watched` names those that were in both windows: only they can show that something did *not*
     happen. `losses_known`: `problems` counts everything that was refused on the way, so zero of them means none.
+    `outages`: stretches in which nobody was there to receive. `untied`: by signal of the system's state, why single
+    requests do not have it.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -124,7 +126,9 @@ class Coverage:
     extents: Mapping[str, Window] = field(default_factory=dict)
     problems: Mapping[str, int] = field(default_factory=dict)
     losses_known: bool = True
+    outages: tuple[Window, ...] = ()
     messages: tuple[str, ...] = ()
+    untied: Mapping[str, str] = field(default_factory=dict)
     orphan_share: float = 0.0
     sampled_traces: int | None = None
     clock_skew_s: float | None = None
@@ -222,10 +226,12 @@ def without_windows(evidence: Evidence) -> Evidence:
 
 
 def _watching(coverage: Coverage, windows: Windows) -> Coverage:
-    """Sources that began before the baseline ended and went on into the incident."""
+    """Sources that began before the baseline ended and went on into the incident; none if nobody was there then."""
     if not coverage.extents:
         return coverage
     low, high = windows.baseline.end, windows.incident.start
+    if any(outage.start < windows.incident.end and outage.end > high for outage in coverage.outages):
+        return replace(coverage, watched=frozenset())
     watched = {name for name, seen in coverage.extents.items() if seen.start < low and seen.end > high}
     return replace(coverage, watched=frozenset(watched))
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from correlator.model.evidence import Kind, Window
+from correlator.model.moments import rfc3339
 
 AGREEING = 2
 """Diagnoses in a row that must agree with the one before them until an incident counts as settled."""
@@ -30,14 +31,15 @@ class Incident:
     `detector` is what noticed it. `severity` is 1 at the smallest effect worth naming, or at the limit of an
     objective. `baseline` is the stretch before the onset that it is compared with. `quiet_since` is since when it has
     been seen to be well; `note` says what keeps it open although nothing bad is seen. `agreed` counts diagnoses in a
-    row that agreed with the one before.
+    row that agreed with the one before; `failure` says why the last one could not be made. `kind` is None while only
+    an alert is known that does not tell; `alerts` are the fingerprints of those that still fire.
     """
 
     id: str
     version: int = 1
     state: State = State.OPEN
     detector: str
-    kind: Kind
+    kind: Kind | None
     where: str
     title: str
     severity: float
@@ -50,6 +52,8 @@ class Incident:
     quiet_since: int | None = None
     diagnosed: int | None = None
     agreed: int = 0
+    failure: str = ""
+    alerts: tuple[str, ...] = ()
     diagnosis: Mapping[str, object] | None = None
     merged_into: str | None = None
 
@@ -80,6 +84,26 @@ class Page:
     next: str | None
 
 
-def incident_id(kind: Kind, where: str, opened: int) -> str:
+def incident_id(kind: Kind | None, where: str, opened: int) -> str:
     """The same incident has the same id on every run."""
     return sha256(f"{kind}|{where}|{opened}".encode()).hexdigest()[:16]
+
+
+def head_object(incident: Incident) -> dict[str, object]:
+    """The incident without its diagnosis, in the plain form that API and notices share: times are RFC 3339."""
+    times = {name: getattr(incident, name) for name in ("onset", "opened", "updated", "closed", "diagnosed")}
+    baseline = incident.baseline
+    return {
+        **{name: getattr(incident, name) for name in _SAME},
+        **{name: None if at is None else rfc3339(at) for name, at in times.items()},
+        "baseline_start": rfc3339(baseline.start),
+        "baseline_end": rfc3339(baseline.end),
+    }
+
+
+def as_object(incident: Incident) -> dict[str, object]:
+    """The same with its diagnosis."""
+    return head_object(incident) | {"diagnosis": incident.diagnosis}
+
+
+_SAME = ("id", "state", "detector", "kind", "where", "title", "severity", "note", "failure", "settled", "merged_into")

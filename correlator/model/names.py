@@ -73,6 +73,8 @@ RUNNING = Signal("running_requests", "{request}", "requests in the running batch
 RUNNING_WHILE_WAITING = Signal(
     "running_while_waiting", "{request}", "requests in the running batch at moments when others waited"
 )
+ENGINES = Signal("engines", "{engine}", "engine instances that told of their running batch")
+BATCH_SIZE = Signal("batch_size", "{request}", "requests in the running batch of one engine")
 WAITING = Signal("waiting_requests", "{request}", "requests admitted but not yet scheduled")
 SWAPPED = Signal("swapped_requests", "{request}", "requests whose KV blocks were swapped out")
 PREEMPTIONS = Signal("preemptions", "{event}/s", "running requests evicted for lack of KV blocks, per second")
@@ -95,6 +97,34 @@ TELEMETRY_REFUSED = Signal("telemetry_refused_share", "1", "share of telemetry r
 TRACED_SHARE = Signal("traced_share", "1", "traces per request that metrics counted at the same place")
 CLOCK_SKEW = Signal("clock_skew", "s", "how much earlier than its client's call a serving span began")
 
+SM_ACTIVE = Signal("sm_active", "1", "share of cycles in which an SM had a warp, averaged over the GPU's SMs")
+SM_OCCUPANCY = Signal("sm_occupancy", "1", "warps resident on the SMs over the most possible")
+TENSOR_ACTIVE = Signal("tensor_active", "1", "share of cycles in which the tensor pipes were active")
+DRAM_ACTIVE = Signal("dram_active", "1", "share of cycles in which the GPU's memory interface was active")
+GPU_UTIL = Signal("gpu_util", "1", "share of time in which any kernel ran: says nothing of how full the GPU was")
+GPU_MEMORY_USED = Signal("gpu_memory_used", "By", "GPU memory in use, without what the driver reserves")
+GPU_MEMORY_TOTAL = Signal("gpu_memory_total", "By", "GPU memory, all of it")
+GPU_MEMORY_SHARE = Signal("gpu_memory_share", "1", "GPU memory in use over what is not reserved by the driver")
+GPU_POWER = Signal("gpu_power", "W", "power that the GPU board draws")
+GPU_POWER_LIMIT = Signal("gpu_power_limit", "W", "power that the GPU board may draw")
+GPU_POWER_SHARE = Signal("gpu_power_share", "1", "power drawn over the limit")
+GPU_TEMPERATURE = Signal("gpu_temperature", "Cel", "temperature of the GPU")
+GPU_SM_CLOCK = Signal("gpu_sm_clock", "MHz", "clock of the SMs")
+GPU_MEMORY_CLOCK = Signal("gpu_mem_clock", "MHz", "clock of the GPU's memory")
+GPU_THROTTLED = Signal("gpu_throttled", "1", "share of samples with clocks lowered by heat, hardware or power brake")
+GPU_POWER_CAPPED = Signal("gpu_power_capped", "1", "share of samples with clocks lowered by the power limit")
+GPU_PCIE_TX = Signal("pcie_tx", "By/s", "PCIe traffic from GPU to host")
+GPU_PCIE_RX = Signal("pcie_rx", "By/s", "PCIe traffic from host to GPU")
+NVLINK_TX = Signal("nvlink_tx", "By/s", "NVLink traffic sent")
+NVLINK_RX = Signal("nvlink_rx", "By/s", "NVLink traffic received")
+PCIE_REPLAYS = Signal("pcie_replays", "{event}/s", "PCIe packets sent again, per second")
+NVLINK_ERRORS = Signal("nvlink_errors", "{error}/s", "NVLink CRC errors, replays and recoveries, per second")
+GPU_ECC_UNCORRECTED = Signal("gpu_ecc_uncorrected", "{error}/s", "memory errors beyond correction, per second")
+GPU_OTHER_MEMORY = Signal(
+    "gpu_other_memory", "By", "memory of compute processes that are not the serving engine's; at least so much"
+)
+GPU_OTHER_SM = Signal("gpu_other_sm", "1", "SM share of compute processes that are not the serving engine's")
+
 GATEWAY = Signal("ledger.gateway", "s", "in the entry service itself")
 RETRY = Signal("ledger.retry", "s", "in attempts that were repeated, and between them")
 POOL_WAIT = Signal("ledger.pool_wait", "s", "waiting for a pooled connection")
@@ -115,6 +145,13 @@ STATE: tuple[Signal, ...] = (
     POOL_USED, POOL_MAX, POOL_SHARE, CACHED_SHARE, ARRIVAL_RATE, GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
 )  # fmt: skip
 """The state of the system: measured over time, tied to requests by overlapping time."""
+GPU: tuple[Signal, ...] = (
+    SM_ACTIVE, SM_OCCUPANCY, TENSOR_ACTIVE, DRAM_ACTIVE, GPU_UTIL, GPU_MEMORY_USED, GPU_MEMORY_TOTAL, GPU_MEMORY_SHARE,
+    GPU_POWER, GPU_POWER_LIMIT, GPU_POWER_SHARE, GPU_TEMPERATURE, GPU_SM_CLOCK, GPU_MEMORY_CLOCK, GPU_THROTTLED,
+    GPU_POWER_CAPPED, GPU_PCIE_TX, GPU_PCIE_RX, NVLINK_TX, NVLINK_RX, PCIE_REPLAYS, NVLINK_ERRORS, GPU_ECC_UNCORRECTED,
+    GPU_OTHER_MEMORY, GPU_OTHER_SM,
+)  # fmt: skip
+"""The state of the GPUs that serve: tied to requests by host, pod or GPU and overlapping time."""
 SIGNALS: dict[str, Signal] = {s.name: s for s in tuple(globals().values()) if isinstance(s, Signal)}
 
 
@@ -139,3 +176,38 @@ class Events:
     DEPLOY = "deploy"
     COUNTER_RESET = "counter_reset"
     INSTANCE_START = "instance_start"
+    XID = "xid"
+    GPU_ECC_ERROR = "gpu_ecc_error"
+    GPU_LOST = "gpu_lost"
+    GPU_RESET_REQUIRED = "gpu_reset_required"
+    NVSWITCH_ERROR = "nvswitch_error"
+    PCIE_ERROR = "pcie_error"
+    MACHINE_CHECK = "machine_check"
+    KERNEL_STALL = "kernel_stall"
+    CPU_THROTTLED = "cpu_throttled"
+    LINK_DOWN = "link_down"
+    OOM_KILL = "oom_kill"
+    PROCESS_CRASH = "process_crash"
+    NCCL_FAILURE = "nccl_failure"
+    NCCL_FALLBACK = "nccl_fallback"
+    SHARED_MEMORY_FAILURE = "shared_memory_failure"
+    MODEL_LOAD_FAILURE = "model_load_failure"
+    MODEL_UNLOAD = "model_unload"
+    MEMORY_NOT_FREED = "memory_not_freed"
+    KV_CACHE_FULL = "kv_cache_full"
+    PROMPT_TRUNCATED = "prompt_truncated"
+    OVERLOADED = "overloaded"
+    PROBE_FAILED = "probe_failed"
+    PROBE_RESTART = "probe_restart"
+    CONTAINER_BACK_OFF = "container_back_off"
+    CONTAINER_STARTED = "container_started"
+    CONTAINER_KILLED = "container_killed"
+    CONTAINER_FAILED = "container_failed"
+    POD_EVICTED = "pod_evicted"
+    SCHEDULING_FAILED = "scheduling_failed"
+    IMAGE_PULL_FAILED = "image_pull_failed"
+    MOUNT_FAILED = "mount_failed"
+    NODE_NOT_READY = "node_not_ready"
+    SCALED = "scaled"
+    TELEMETRY_DROPPED = "telemetry_dropped"
+    TELEMETRY_REFUSED = "telemetry_refused"

@@ -22,6 +22,9 @@ STATEMENT_BYTES = 16_000_000
 STATEMENT_REQUESTS = 10_000
 """What is sent in one statement at most; bounds the memory of loading."""
 
+MERGED_PLAN_BYTES = 8_000_000
+"""From here on the steps of a flattening statement are merged: it costs 40 ms, and rows then cost 8 % less."""
+
 MEMORY_BYTES = 800_000_000
 """More of the engine's memory than any statement should need, but not all of it: who needs more is at fault."""
 
@@ -76,7 +79,9 @@ def insert(
         _stage(engine, signal, payloads)
     except (StoreError, ValueError) as error:
         return _insert_sound(engine, signal, payloads, error, bounds)
-    engine.together(f"{schema.flatten(table)} {_SETTINGS}, {bounds}" for table in _targets(engine, signal))
+    merged = int(sum(map(len, payloads)) >= MERGED_PLAN_BYTES)
+    settings = f"{_SETTINGS}, query_plan_merge_expressions = {merged}, {bounds}"
+    engine.together(f"{schema.flatten(table)} {settings}" for table in _targets(engine, signal))
     engine.query(f"TRUNCATE TABLE otlp_{signal}", {})
     return []
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
+from correlator.model.clock import Now
 from correlator.store.store import Store
 
 MARGIN = 1.2
@@ -26,13 +27,13 @@ class Held:
     shortened: bool = False
 
 
-def expire(store: Store, max_age_days: float, max_bytes: int, now: datetime | None = None) -> Held:
+def expire(store: Store, max_age_days: float, max_bytes: int, now: Now) -> Held:
     """Drop the days older than `max_age_days` and what exceeds `max_bytes`. StoreError passes.
 
-    Days after tomorrow are a wrong clock's: they go first.
+    Days after tomorrow are a wrong clock's: they go first. Where it may be one time or another, what is too old, or to
+    come, must be so by both.
     """
-    now = now or datetime.now(UTC)
-    first, last = (now - timedelta(days=max_age_days)).date(), (now + timedelta(days=1)).date()
+    first, last = (now.earliest - timedelta(days=max_age_days)).date(), (now.latest + timedelta(days=1)).date()
     with store.exclusively():
         sizes = _days(store)
         dropped = tuple(_beyond(sizes, first, last, max_bytes))

@@ -1,39 +1,48 @@
 """What becomes of the incidents after a look: a pure function of incidents, sightings and the time.
 
 An incident is told by the kind of its symptom and its place. It stays open until its own detector has seen it well
-for a while without a gap; seeing nothing is not seeing it well.
+for a while without a gap; seeing nothing is not seeing it well. An incident that an alert opened ends with the alert.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from correlator.model.evidence import Kind
 from correlator.model.incidents import Incident, State, incident_id
 from correlator.model.moments import rfc3339
 from correlator.watch.settings import WatchSettings
-from correlator.watch.sighting import CHANGE, Condition, Sighting, family
+from correlator.watch.sighting import ALERT, CHANGE, Condition, Sighting, family
 
 OPEN_LIMIT = 100
 """Open incidents at a time; what is seen beyond that is refused and counted."""
 
-Key = tuple[Kind, str]
+ALERTS = 100
+"""Alerts that keep one incident open; further ones are part of it without that."""
+NONE: Mapping[str, int] = {}
+Key = tuple[Kind | None, str]
 
 
 def decide(
-    live: Sequence[Incident], sightings: Sequence[Sighting], now: int, settings: WatchSettings
+    live: Sequence[Incident],
+    sightings: Sequence[Sighting],
+    now: int,
+    settings: WatchSettings,
+    over: Mapping[str, int] = NONE,
 ) -> tuple[list[Incident], int]:
     """New versions of the incidents that changed, and how many were not opened for lack of room.
 
-    `live` are those open and those closed lately: what overlaps one of these is part of it.
+    `live` are those open and those closed lately: what overlaps one of these is part of it. `over` are alerts that
+    ended: fingerprint → when.
     """
     seen: dict[Key, list[Sighting]] = {}
     for sighting in sightings:
         seen.setdefault((family(sighting.kind), sighting.where), []).append(sighting)
-    after = [_followed(incident, seen.get(_key(incident), []), now, settings) for incident in live]
+    relieved = [_relieved(incident, over, now) for incident in live]
+    after = [_followed(incident, seen.get(_key(incident), []), now, settings) for incident in relieved]
     known = {_key(incident) for incident in after if incident.state is State.OPEN}
-    new = [_opened(worst, now) for key, found in seen.items() if key not in known and (worst := _worst(found))]
+    new = [_opened(found, now) for found in _news(seen, known, after) if _worst(found)]
     room = max(0, OPEN_LIMIT - sum(incident.state is State.OPEN for incident in after))
     kept = sorted(new, key=lambda incident: -incident.severity)[:room]
     before = {incident.id: incident for incident in live}
@@ -46,11 +55,23 @@ def _key(incident: Incident) -> Key:
     return family(incident.kind), incident.where
 
 
+def _news(
+    seen: Mapping[Key, Sequence[Sighting]], known: Collection[Key], after: Sequence[Incident]
+) -> Iterator[Sequence[Sighting]]:
+    """What is seen where no incident is open, but for what the latest stretch shares with one that its alert ended."""
+    ended = {_key(i): i.closed for i in after if i.detector.startswith(ALERT) and i.closed is not None}
+    for key, found in seen.items():
+        if key not in known:
+            yield [s for s in found if s.alert or s.windows.incident.start >= ended.get(key, 0)]
+
+
 def _worst(sightings: Iterable[Sighting]) -> Sighting | None:
     return max((s for s in sightings if s.condition is Condition.WORSE), key=lambda s: s.severity, default=None)
 
 
-def _opened(sighting: Sighting, now: int) -> Incident:
+def _opened(found: Sequence[Sighting], now: int) -> Incident:
+    sighting = _worst(found)
+    assert sighting is not None
     return Incident(
         id=incident_id(family(sighting.kind), sighting.where, now),
         detector=sighting.detector,
@@ -62,7 +83,24 @@ def _opened(sighting: Sighting, now: int) -> Incident:
         opened=now,
         updated=now,
         baseline=sighting.windows.baseline,
+        alerts=_firing((), found),
     )
+
+
+def _firing(known: Sequence[str], sightings: Iterable[Sighting]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*known, *(s.alert for s in sightings if s.alert)]))[:ALERTS]
+
+
+def _relieved(incident: Incident, over: Mapping[str, int], now: int) -> Incident:
+    """The incident without the alerts that ended; with the last of them ends what an alert opened."""
+    left = tuple(alert for alert in incident.alerts if alert not in over)
+    if incident.state is not State.OPEN or left == incident.alerts:
+        return incident
+    if left or not incident.detector.startswith(ALERT):
+        return replace(incident, alerts=left, updated=now)
+    last = max(over[alert] for alert in incident.alerts)
+    closed = max(min(last, now), incident.onset)
+    return replace(incident, state=State.CLOSED, closed=closed, updated=now, alerts=(), note="")
 
 
 def _followed(incident: Incident, seen: Sequence[Sighting], now: int, settings: WatchSettings) -> Incident:
@@ -71,7 +109,9 @@ def _followed(incident: Incident, seen: Sequence[Sighting], now: int, settings: 
         return incident
     worst = _worst(seen)
     if worst is not None:
-        return _worse(incident, worst, now)
+        return replace(_worse(incident, worst, now), alerts=_firing(incident.alerts, seen))
+    if incident.alerts:
+        return _held(incident, now, settings)
     own = {sighting.detector: sighting.condition for sighting in seen}
     condition = own.get(incident.detector, own.get(CHANGE))
     if condition is None:
@@ -90,6 +130,13 @@ def _worse(incident: Incident, sighting: Sighting, now: int) -> Incident:
         quiet_since=None,
         note="",
     )
+
+
+def _held(incident: Incident, now: int, settings: WatchSettings) -> Incident:
+    """Open while an alert fires, whatever else is seen; alerts that fire are told again every few hours."""
+    if now - incident.updated < settings.abandon_after_s * 1e9:
+        return incident
+    return replace(incident, state=State.CLOSED, closed=now, alerts=(), note="given up: its alert was not told again")
 
 
 def _well(incident: Incident, now: int, settings: WatchSettings) -> Incident:
@@ -141,6 +188,7 @@ def _together(earlier: Incident, later: Incident) -> Incident:
         title=graver.title,
         severity=graver.severity,
         updated=max(earlier.updated, later.updated),
+        alerts=tuple(dict.fromkeys((*earlier.alerts, *later.alerts)))[:ALERTS],
         agreed=0,
     )
 

@@ -49,7 +49,7 @@ class Change(_Section):
 class WatchSettings(_Section):
     """The section `watch`."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="Without it only alerts open incidents.")
     every_s: Seconds = Field(default=30, description="Seconds between two looks.")
     delay_s: Annotated[float, Field(ge=0, le=3_600)] = Field(
         default=15, description="Telemetry younger than this is left for the next look: it may not all be here yet."
@@ -62,6 +62,13 @@ class WatchSettings(_Section):
     )
     rediagnose_s: Seconds = Field(default=60, description="Least seconds between two diagnoses of an incident.")
     longest_s: Seconds = Field(default=1_800, description="A diagnosis looks at so many seconds from the onset on.")
+
+    @property
+    def looking_for(self) -> Self:
+        """The same, with nothing to look for by itself where it is not enabled."""
+        if self.enabled:
+            return self
+        return self.model_copy(update={"slos": (), "change": self.change.model_copy(update={"enabled": False})})
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -13,12 +13,12 @@ import pytest
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector.forward import Forwarder, _pauses
+from collector.forward import Forwarder
 from collector.forwarding.own_address import is_own
-from collector.forwarding.post import _retry_after_s
 from collector.settings import ForwardSettings
 from correlator.model.errors import ConfigError
 from correlator.model.records import Signal
+from correlator.model.retrying import pauses, retry_after_s
 from correlator.model.segments import QUARANTINE, QUARANTINE_BYTES, read_segment, segment_names
 from tests.collector.collector_process import inside, request
 from tests.collector.forwarding import (
@@ -126,20 +126,20 @@ def test_the_other_side_says_when(tmp_path: Path, told: str | Callable[[], str])
 @pytest.mark.parametrize("told", ["", "soon", "-5", "²", "99999999999999", "Mon, 99 Foo 2026 00:00:00 GMT", "past"])
 def test_a_strange_retry_after_is_no_reason_to_wait(told: str) -> None:
     """What cannot be read, or lies in the past, counts as not said."""
-    assert 0.0 == _retry_after_s({"retry-after": after_s(-60) if told == "past" else told})
+    assert 0.0 == retry_after_s({"retry-after": after_s(-60) if told == "past" else told})
 
 
 @pytest.mark.parametrize("told", ["999999999", "tomorrow", "Fri, 31 Dec 9999 23:59:59 -0000"])
 def test_nobody_makes_us_wait_for_ever(told: str) -> None:
     """A very long Retry-After is cut."""
-    assert 300.0 == _retry_after_s({"retry-after": after_s(100_000) if told == "tomorrow" else told})
+    assert 300.0 == retry_after_s({"retry-after": after_s(100_000) if told == "tomorrow" else told})
 
 
 def test_pauses_double_up_to_eight_seconds() -> None:
     """Half a second first, 8 s at most, a tenth more or less by chance."""
-    assert [0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == list(islice(_pauses(lambda: 0.5), 6))
-    assert [0.45, 0.9] == list(islice(_pauses(lambda: 0.0), 2))
-    assert [0.55, 1.1] == list(islice(_pauses(lambda: 1.0), 2))
+    assert [0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == list(islice(pauses(lambda: 0.5), 6))
+    assert [0.45, 0.9] == list(islice(pauses(lambda: 0.0), 2))
+    assert [0.55, 1.1] == list(islice(pauses(lambda: 1.0), 2))
 
 
 @pytest.mark.parametrize(

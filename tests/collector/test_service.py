@@ -167,7 +167,7 @@ def test_a_full_spool_refuses_loudly_and_recovers(tmp_path: Path) -> None:
         assert int(answers[1].headers["Retry-After"]) >= 1
         assert 503 == running.client.get(f"{running.http}/readyz").status_code
         assert 1 == running.metrics()["tollens_spool_refused_requests_total{capacity}"]
-        wait_until(lambda: list((tmp_path / "spool").glob("*.ready")))
+        wait_until(lambda: list((tmp_path / "spool").glob("traces-*.ready")))
         for segment in (tmp_path / "spool").glob("*.ready"):
             segment.unlink()
         wait_until(lambda: running.post(large).status_code == 200)
@@ -186,7 +186,7 @@ def test_a_token_is_asked_for_and_never_told(tmp_path: Path) -> None:
     lines = running.log.read_text().splitlines()
     assert "s3cre" not in page + "".join(lines)
     assert [["INFO", "collector.service"]] * 2 == [line.split(" ")[1:3] for line in lines]
-    assert [True] == [name.sealed for name in segment_names(tmp_path / "spool")]
+    assert {True} == {name.sealed for name in segment_names(tmp_path / "spool")}
 
 
 @pytest.mark.parametrize(

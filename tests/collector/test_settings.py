@@ -42,7 +42,8 @@ def test_without_a_file_everything_has_its_default() -> None:
 
 def test_the_shipped_file_says_the_defaults_and_all_of_them() -> None:
     """`configs/tollens.yaml` holds every option there is, each with its default."""
-    told = yaml.safe_load(SHIPPED.read_text())["collector"]
+    shipped = yaml.safe_load(SHIPPED.read_text())
+    told = shipped["collector"] | {"telemetry": shipped["telemetry"]}
     assert load() == load(SHIPPED)
     assert options(CollectorSettings().model_dump()) - LEFT_OUT == options(told)
 
@@ -145,3 +146,12 @@ def test_credentials_in_an_endpoint_are_refused_and_not_told(tmp_path: Path, end
     with pytest.raises(ConfigError, match="headers_file") as caught:
         load(written(tmp_path, f"collector: {{forward: {{endpoint: '{endpoint}'}}}}"))
     assert "s3cret" not in str(caught.value)
+
+
+def test_telemetry_stands_at_the_top(tmp_path: Path) -> None:
+    """It is both processes' own: read from there, refused under `collector`, and wrong values name their place."""
+    assert "http://t:4318" == load(written(tmp_path, "telemetry: {endpoint: 'http://t:4318/'}")).telemetry.endpoint
+    with pytest.raises(ConfigError, match=r"collector\.telemetry: expected at the top"):
+        load(written(tmp_path, "collector: {telemetry: {endpoint: 'http://t:4318'}}"))
+    with pytest.raises(ConfigError, match=r": telemetry\.interval_s: .*greater than or equal to 1"):
+        load(written(tmp_path, "telemetry: {interval_s: 0}"))

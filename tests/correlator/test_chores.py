@@ -4,9 +4,10 @@ import threading
 from collections import Counter
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from correlator.chores import Chore
-from correlator.own_metrics import registry_of
+from correlator.own_metrics import register
 
 
 def test_a_failure_is_told_until_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -64,7 +65,7 @@ def test_metrics_tell_which_chore_fails() -> None:
     chores = [Chore("loading", 1, lambda counts: counts.update(segments=4)), Chore("retention", 1, fail)]
     for chore in chores:
         chore.once()
-    registry = registry_of(chores, Counter(looks=7))
+    registry = register(CollectorRegistry(), chores, Counter(looks=7))
     assert 4 == registry.get_sample_value("tollens_loading_total", {"what": "segments"})
     assert 1 == registry.get_sample_value("tollens_chore_well", {"chore": "loading"})
     assert 0 == registry.get_sample_value("tollens_chore_well", {"chore": "retention"})

@@ -99,3 +99,11 @@ def test_settings_that_cannot_be_read_end_it_with_one(tmp_path: Path) -> None:
     assert 1 == code
     assert out.getvalue().startswith("fail") and "tollens.yaml" in out.getvalue() and "api.prot" in out.getvalue()
     assert 1 == len(out.getvalue().splitlines())
+
+
+def test_a_target_whose_secret_is_missing_is_told(config: Path) -> None:
+    """Who is told of incidents is checked without telling anybody; no target is off, not ok."""
+    assert State.OFF is examined(config)["exporters"].state
+    text = config.read_text() + "exporters: {targets: [{exporter: slack, name: ops, secret_file: /nowhere}]}\n"
+    check = examined(written(config.parent, text))["exporters"]
+    assert State.FAIL is check.state and "secret_file /nowhere: cannot be read" in check.text

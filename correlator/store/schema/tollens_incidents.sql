@@ -18,7 +18,12 @@ CREATE TABLE IF NOT EXISTS tollens_incidents (
     quiet_since DateTime64(9),
     diagnosed DateTime64(9),
     agreed UInt32,
+    failure String,
+    alerts String,
     diagnosis String CODEC(ZSTD(1)),
     merged_into String
 ) ENGINE = ReplacingMergeTree(version)
 ORDER BY id;
+
+ALTER TABLE tollens_incidents ADD COLUMN IF NOT EXISTS failure String AFTER agreed,
+    ADD COLUMN IF NOT EXISTS alerts String AFTER failure;

@@ -1,7 +1,7 @@
 """The API over things made up, and a client that asks it inside this process."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -10,6 +10,7 @@ import httpx
 from fastapi import FastAPI
 
 from correlator.api import Asked, Options, Services, create_app
+from correlator.model.alerts import Alert, Outcome, Taken
 from correlator.model.errors import InputError
 from correlator.model.evidence import Kind, Window
 from correlator.model.incidents import Incident, Page, State, Wanted
@@ -77,6 +78,8 @@ class Made:
     diagnose: Callable[[Asked], Mapping[str, object]] = lambda asked: ANSWER
     missing: str | None = None
     asked: list[Asked | Wanted] = field(default_factory=list)
+    take: Callable[[Alert], Taken] = lambda alert: Taken(alert.fingerprint, Outcome.OPENED, "a")
+    alerts: list[Alert] = field(default_factory=list)
 
     def services(self) -> Services:
         return Services(
@@ -86,8 +89,13 @@ class Made:
             trace=trace,
             hypotheses=hypotheses,
             signals=signals,
+            alerts=self._take,
             ready=lambda: self.missing,
         )
+
+    def _take(self, alerts: Sequence[Alert]) -> list[Taken]:
+        self.alerts += alerts
+        return [self.take(alert) for alert in alerts]
 
     def _diagnose(self, asked: Asked) -> Mapping[str, object]:
         self.asked.append(asked)

@@ -2,7 +2,8 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 
 import httpx
 import pytest
@@ -127,19 +128,33 @@ def test_signals_are_those_a_diagnosis_would_see(client: Client) -> None:
     assert found["kv_cache_usage"].last_seen.startswith("2026-11-30T03:37")
 
 
-def test_a_signal_is_not_read_again_at_once() -> None:
-    """A console that polls costs one reading in a while."""
-    now, calls = [0.0], []
-    read = reading.held(lambda: calls.append(1) or len(calls), 15, lambda: now[0])
-    seen = [read(), read()]
-    now[0] = 15.0
-    assert [1, 1, 2] == [*seen, read()]
+def numbered() -> Callable[[], int]:
+    numbers = count(1)
+    return lambda: next(numbers)
+
+
+def test_signals_are_read_anew_only_where_somebody_asks() -> None:
+    """A console that polls costs one reading in a while, nobody none."""
+    now = [0.0]
+    known = reading.Held(numbered(), 60, lambda: now[0])
+    assert [1, 1] == [known(), known()]
+    known.renew()
+    known.renew()
+    assert 2 == known()
+
+
+def test_an_old_answer_is_not_given_any_more() -> None:
+    """Who comes after a long while waits for a new one."""
+    now = [0.0]
+    known = reading.Held(numbered(), 60, lambda: now[0])
+    assert 1 == known()
+    now[0] = 60.0
+    assert 2 == known()
 
 
 def test_who_comes_during_a_reading_gets_the_last_answer() -> None:
-    """A slow reading holds up nobody but the first who asks."""
-    now, answers, inside = [0.0], iter(["old", "new"]), threading.Event()
-    go = threading.Event()
+    """A slow reading holds up nobody who knows an answer."""
+    answers, inside, go = iter(["old", "new"]), threading.Event(), threading.Event()
 
     def slow() -> str:
         inside.set()
@@ -147,29 +162,28 @@ def test_who_comes_during_a_reading_gets_the_last_answer() -> None:
         return next(answers)
 
     go.set()
-    read = reading.held(slow, 15, lambda: now[0])
-    assert "old" == read()
+    known = reading.Held(slow, 60)
+    assert "old" == known()
     go.clear()
     inside.clear()
-    now[0] = 15.0
-    first = threading.Thread(target=read)
-    first.start()
+    renewing = threading.Thread(target=known.renew)
+    renewing.start()
     assert inside.wait(30)
-    assert "old" == read()
+    assert "old" == known()
     go.set()
-    first.join(30)
-    assert "new" == read()
+    renewing.join(30)
+    assert "new" == known()
 
 
 @settings(max_examples=10)
 @given(times=st.lists(st.integers(0, 9), max_size=8), limit=st.integers(1, 4))
-def test_pages_concatenated_are_the_whole_list(store: Store, wired: Services, times: list[int], limit: int) -> None:
+def test_pages_concatenated_are_the_whole_list(store: Store, times: list[int], limit: int) -> None:
     """Followed by `next` while new incidents open: every one that was there exactly once, in order."""
     store.query("TRUNCATE TABLE tollens_incidents")
     incidents = Incidents(store)
     for k, second in enumerate(times):
         incidents.save(incident(f"i{k}", T0 + second))
-    with Client(wired) as client:
+    with Client(services(store, incidents)) as client:
         expected = [head["id"] for head in client.get("/api/v1/incidents", limit=500).json()["incidents"]]
         found, page = [], client.get("/api/v1/incidents", limit=limit).json()
         while True:

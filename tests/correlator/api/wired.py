@@ -21,5 +21,7 @@ def filled(store: Store) -> Store:
     return store
 
 
-def services(store: Store) -> Services:
-    return serve.services(store, Incidents(store), Chore("loading", 1, lambda counts: None))
+def services(store: Store, incidents: Incidents | None = None) -> Services:
+    return serve.services(
+        store, incidents or Incidents(store), Chore("loading", 1, lambda counts: None), lambda alerts: []
+    )

@@ -14,7 +14,9 @@ ENTRIES = yaml.safe_load(files("configs").joinpath("signals.yaml").read_text())
 INTERNAL = {
     "completion_rate", "failure_rate", "cached_token_rate", "host_cpu_idle", "host_cpu_idle_rate",
     "cpu_throttled_periods", "cpu_periods", "process_start", "telemetry_accepted", "telemetry_refused",
-    "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped",
+    "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped", "gpu_memory_free", "gpu_memory_reserved",
+    "nvlink_crc_flit", "nvlink_crc_data", "nvlink_replay", "nvlink_recovery", "gpu_process_memory", "gpu_process_sm",
+    "gpu_last_xid", "intake_accepted", "intake_refused",
 }  # fmt: skip
 """Read from sources only to derive canonical signals from them."""
 
@@ -34,12 +36,13 @@ def test_units_agree(signal: str) -> None:
 def test_entries_hold_nothing_unknown(signal: str) -> None:
     """No key of the file is ignored, and each entry names at least one source."""
     entry = ENTRIES[signal]
-    assert set(entry) <= {"unit", "span_attributes", "metrics"}
+    assert set(entry) <= {"unit", "span_attributes", "metrics", "per"}
+    assert entry.get("per", "gpu") == "gpu"
     assert entry.get("span_attributes") or entry.get("metrics")
     for metric in entry.get("metrics", []):
-        assert {"name", "how"} <= set(metric) <= {"name", "how", "scale", "across", "where"}
+        assert {"name", "how"} <= set(metric) <= {"name", "how", "scale", "across", "where", "only", "bits"}
         assert metric["how"] in {"level", "rate", "mean"}
-        assert metric.get("across", "mean") in {"sum", "mean", "max"}
+        assert metric.get("across", "mean") in {"sum", "mean", "max", "min"}
 
 
 @pytest.mark.parametrize("signal", sorted(ENTRIES))
@@ -54,7 +57,7 @@ def test_how_a_metric_is_read_fits_the_unit(signal: str) -> None:
 def test_a_name_means_one_thing() -> None:
     """No two aliases claim the same metric with the same label and reading, however it is spelled."""
     claims = [
-        (name, alias.how, label)
+        (name, alias.how, label, str(alias.only), alias.bits)
         for name, aliases in spelled().items()
         for alias in aliases
         for label in [(k, v) for k, values in alias.where.items() for v in values] or [None]

@@ -1,0 +1,175 @@
+"""Responses in OpenAI's shape, or request logs around them, as JSON lines or an array: spans where a latency is told,
+else only their tokens. `created` is when the answer began; its clock counts whole seconds."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from collector.attributes import Value, clean
+from collector.files._app_json import time_of
+from collector.files._contract import Options, Reader, Source
+from collector.files._documents import values
+from collector.files._emit import Emitter
+from collector.files._spans import Spans, fail, lone_span
+from collector.files._stamps import Years
+from collector.files._times import SECOND
+from correlator.model.records import Batch, Problem
+
+SURE = 0.92
+SERVICE = "openai_client"
+_USAGE = re.compile(rb'"usage"\s*:\s*\{[^{}]*"(?:prompt|completion|input|output|total)_tokens"\s*:')
+_LATENCIES = {  # seconds a unit
+    "latency": 1.0, "latency_s": 1.0, "duration": 1.0, "duration_s": 1.0, "elapsed": 1.0, "e2e_latency": 1.0,
+    "response_time": 1.0, "total_time": 1.0, "latency_ms": 1e-3, "duration_ms": 1e-3, "response_ms": 1e-3,
+    "elapsed_ms": 1e-3, "_response_ms": 1e-3, "response_time_ms": 1e-3,
+}  # fmt: skip
+_FIRST = {"ttft": 1.0, "time_to_first_token": 1.0, "ttft_s": 1.0, "ttft_ms": 1e-3, "time_to_first_token_ms": 1e-3}
+_STARTS = ("start_time", "startTime", "started_at", "request_time", "timestamp", "time", "ts", "created", "created_at")
+_ENDS = ("end_time", "endTime", "finished_at", "ended_at")
+_LONGEST_S = 86_400.0
+
+
+def accepts(source: Source) -> float:
+    """By a `usage` with counts of tokens, in JSON."""
+    return SURE if source.head.lstrip()[:1] in (b"{", b"[") and _USAGE.search(source.head) else 0.0
+
+
+def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
+    """Batches of spans and metrics; an object that is no response is named."""
+    log = _Responses(source, Years(options.near_unix_nano, now))
+    with source.open() as stream:
+        for item in values(stream, source.name):
+            if isinstance(item, Problem):
+                yield item
+                continue
+            line, value = item
+            for index, one in enumerate(value if isinstance(value, list) else [value]):
+                reason = log.take(one, line, index)
+                if reason:
+                    yield Problem(
+                        source.name, reason, line=line, field=f"[{index}]" if isinstance(value, list) else None
+                    )
+            if log.spans.full or log.out.full:
+                yield from log.batches()
+    yield from log.batches()
+    yield from log.spans.problems()
+    if log.untimed:
+        reason = "response has no latency: its tokens are used, its finish reason is not"
+        yield Problem(source.name, reason, "unsupported", log.first, count=log.untimed)
+
+
+class _Responses:
+    """Where the responses of one file go."""
+
+    def __init__(self, source: Source, years: Years) -> None:
+        self.spans = Spans(source.name, "tollens.openai_usage")
+        self.out = Emitter(source.name, SERVICE, "tollens.openai_usage")
+        self.untimed = 0
+        self.first: int | None = None
+        self._years = years
+
+    def take(self, value: Any, line: int, index: int) -> str:
+        """Use one response; what was expected if it is none."""
+        if not isinstance(value, dict):
+            return f"expected an object with `usage`, found a {type(value).__name__}"
+        response = _response(value)
+        start = self._time(value, response, _STARTS)
+        if start is None:
+            return "expected `created`, `timestamp` or `start_time`"
+        if not isinstance(response.get("usage"), dict) and not _error(value, response):
+            return "expected `usage` or `error`"
+        seconds = _scaled(value, _LATENCIES)
+        end = self._time(value, response, _ENDS)
+        end = start + round(seconds * SECOND) if seconds is not None else end
+        attributes = _attributes(value, response)
+        if end is None or end < start:
+            self._tokens(start, attributes)
+            self.untimed, self.first = self.untimed + 1, self.first or line
+            return ""
+        identity = f"{response.get('id', '')} {line} {index} {start}"
+        span = lone_span(
+            identity, f"chat {attributes.get('gen_ai.response.model', '')}".strip(), start, end, attributes
+        )
+        span.kind = span.SPAN_KIND_CLIENT
+        if error := _error(value, response):
+            fail(span, error)
+        self.spans.add({"service.name": SERVICE}, span, line)
+        return ""
+
+    def batches(self) -> Iterator[Batch]:
+        """Everything gathered since the last call."""
+        yield from self.spans.batches()
+        yield from self.out.batches()
+
+    def _time(self, value: Mapping[str, Any], response: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+        for owner in (value, response):
+            for key in keys:
+                found = owner.get(key)
+                if isinstance(found, str | int | float) and (unix_nano := time_of(found, self._years)) is not None:
+                    return unix_nano
+        return None
+
+    def _tokens(self, start: int, attributes: Mapping[str, Value]) -> None:
+        for kind in ("input", "output"):
+            count = attributes.get(f"gen_ai.usage.{kind}_tokens")
+            if isinstance(count, int):
+                told: dict[str, Value] = {"gen_ai.operation.name": "chat", "gen_ai.token.type": kind}
+                self.out.observe("gen_ai.client.token.usage", "{token}", start, float(count), told)
+
+
+def _response(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The response itself, wrapped or not: `response`, `response.body` (batch output), `body`."""
+    for key in ("response", "body", "completion", "result"):
+        inner = value.get(key)
+        if isinstance(inner, dict) and ("usage" in inner or "body" in inner or "choices" in inner):
+            return _response(inner)
+    return value
+
+
+def _attributes(value: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Value]:
+    written = response.get("usage")
+    usage: Mapping[str, Any] = written if isinstance(written, dict) else {}
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    first = _scaled(value, _FIRST)
+    found = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.response.model": response.get("model"),
+        "gen_ai.response.id": response.get("id"),
+        "gen_ai.response.finish_reasons": _finish(response),
+        "openai.response.system_fingerprint": response.get("system_fingerprint"),
+        "gen_ai.usage.input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+        "gen_ai.usage.output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
+        "gen_ai.usage.cache_read.input_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
+        "gen_ai.request.max_tokens": value.get("max_tokens"),
+        "gen_ai.response.time_to_first_chunk": first,
+        "http.response.status_code": value.get("status_code"),
+    }
+    return {key: text for key, text in found.items() if isinstance(text, str | int | float) and text != ""}
+
+
+def _finish(response: Mapping[str, Any]) -> str:
+    choices = response.get("choices")
+    listed = [one.get("finish_reason") for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    return ",".join(str(reason) for reason in listed if reason)
+
+
+def _error(value: Mapping[str, Any], response: Mapping[str, Any]) -> str:
+    """The reason of a failure, "" for none."""
+    error = value.get("error") or response.get("error")
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("code") or "failed"
+    return clean(str(error)[:500]) if error else ""
+
+
+def _scaled(value: Mapping[str, Any], units: Mapping[str, float]) -> float | None:
+    for key, unit in units.items():
+        number = value.get(key)
+        if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number * unit < _LONGEST_S:
+            return number * unit
+    return None
+
+
+READER = Reader(id="openai_usage", accepts=accepts, read=read)

@@ -1,0 +1,132 @@
+"""The line of one target: its notices one after the other, each again and again until it is taken or given up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from correlator.model.deliveries import Delivery
+from correlator.model.errors import ConfigError
+from correlator.model.notices import Attempt, HttpRequest, Notice
+from correlator.model.retrying import JITTER, LONGEST_PAUSE_S, Later, Never, pauses
+from correlator.notify.outbox import Outbox
+from correlator.notify.pinned import Poster
+
+LOOK_EVERY_S = 0.5
+"""Between two looks for something to deliver."""
+MINUTE_S = 60.0
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where to and how: an exporter with its settings, bound in the wiring.
+
+    `requests` raises ValueError when the notice cannot be told; `secret` raises ConfigError when it cannot be read.
+    """
+
+    name: str
+    requests: Callable[[Notice, Attempt], Sequence[HttpRequest]]
+    secret: Callable[[], str] = field(repr=False)
+    context: ssl.SSLContext = field(repr=False)
+    allow: tuple[str, ...] = ()
+    connect_timeout_s: float = 5.0
+    timeout_s: float = 10.0
+    per_minute: int = 60
+    give_up_s: float = 86_400.0
+
+
+class Line:
+    """Delivers to one target. `trouble` is why the latest attempt failed."""
+
+    def __init__(self, outbox: Outbox, target: Target, chance: Callable[[], float]) -> None:
+        self._outbox, self._target, self._chance = outbox, target, chance
+        self._rests = pauses(chance)
+        self._sent: deque[float] = deque(maxlen=target.per_minute)
+        self.trouble: str | None = None
+
+    async def run(self, ending: asyncio.Event) -> None:
+        """Deliver until told to end."""
+        target = self._target
+        poster = Poster(target.context, target.allow, target.connect_timeout_s, target.timeout_s)
+        try:
+            while not ending.is_set():
+                rest_s = await self._safe_turn(poster)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ending.wait(), rest_s)
+        finally:
+            await poster.close()
+
+    async def _safe_turn(self, poster: Poster) -> float:
+        try:
+            return await self._turn(poster)
+        except Exception as error:
+            self._tell(f"unexpected error ({type(error).__name__}), see the log")
+            LOG.exception("target %s: delivering failed in an unexpected way", self._target.name)
+            return LONGEST_PAUSE_S
+
+    async def _turn(self, poster: Poster) -> float:
+        """One attempt, if something waits; the seconds until the next."""
+        if (wait_s := self._too_early_s()) > 0:
+            return min(wait_s, MINUTE_S)
+        found = await asyncio.to_thread(self._outbox.next, self._target.name)
+        if found is None:
+            return LOOK_EVERY_S
+        delivery, notice = found
+        self._sent.append(time.monotonic())
+        try:
+            await self._send(poster, notice)
+        except Later as later:
+            await self._failed(delivery, str(later), dead=self._is_old(delivery))
+            return max(next(self._rests), later.after_s * (1 + JITTER * self._chance()))
+        except Never as never:
+            await self._failed(delivery, str(never), dead=True)
+        else:
+            await asyncio.to_thread(self._outbox.delivered, delivery)
+            self._tell(None)
+        self._rests = pauses(self._chance)
+        return 0.0
+
+    async def _send(self, poster: Poster, notice: Notice) -> None:
+        """All requests of the notice. Raises Later or Never."""
+        try:
+            secret = await asyncio.to_thread(self._target.secret)
+        except ConfigError as error:
+            raise Later(str(error)) from None
+        try:
+            requests = self._target.requests(notice, Attempt(at=time.time_ns(), secret=secret))
+        except ValueError as error:
+            raise Never(f"the notice cannot be told: {error}") from None
+        except Exception as error:
+            LOG.exception("target %s: the notice %s cannot be told", self._target.name, notice.id)
+            raise Never(f"the notice cannot be told ({type(error).__name__}), see the log") from None
+        for request in requests:
+            await poster.post(request, secret)
+
+    async def _failed(self, delivery: Delivery, reason: str, *, dead: bool) -> None:
+        self._tell(reason)
+        if dead:
+            LOG.error("target %s: notice %s is a dead letter: %s", delivery.target, delivery.notice_id, reason)
+        await asyncio.to_thread(self._outbox.failed, delivery, reason, dead=dead)
+
+    def _too_early_s(self) -> float:
+        """Seconds until the rate limit allows another attempt."""
+        if len(self._sent) < self._target.per_minute:
+            return 0.0
+        return self._sent[0] + MINUTE_S - time.monotonic()
+
+    def _is_old(self, delivery: Delivery) -> bool:
+        return time.time_ns() - delivery.queued > self._target.give_up_s * 1e9
+
+    def _tell(self, trouble: str | None) -> None:
+        if trouble is not None and self.trouble is None:
+            LOG.warning("target %s is not reached: %s", self._target.name, trouble)
+        if trouble is None and self.trouble is not None:
+            LOG.info("target %s is reached again", self._target.name)
+        self.trouble = trouble
