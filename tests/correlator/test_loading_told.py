@@ -10,6 +10,7 @@ from correlator.model.segments import SegmentName, encode
 from correlator.model.telemetry import Attributes
 from correlator.serve import _load
 from correlator.store import Store
+from correlator.store.priority import Background
 from tests.collector.collector_process import request
 
 LOST = "SELECT toInt64(sum(Value)) AS n FROM otel_metrics_sum WHERE ServiceName = 'tollens-correlator'"
@@ -31,8 +32,8 @@ def test_loading_is_a_span_and_refusals_are_told(tmp_path: Path) -> None:
         name = SegmentName(number, Signal.TRACES, sealed=True)
         (spool / str(name)).write_bytes(encode(bytes([number]) * 8, [payload]))
     with Store.open(tmp_path / "store") as store:
-        _load(store, spool, Counter(), spans)
-        _load(store, spool, Counter(), spans)
+        _load(store, spool, Counter(), spans, Background())
+        _load(store, spool, Counter(), spans, Background())
         lost = store.query(LOST)
     expected = {"tollens.signal": "traces", "tollens.segments": 3, "tollens.requests": 2}
     assert [("load", expected)] == [(name, found) for name, found in told if found]

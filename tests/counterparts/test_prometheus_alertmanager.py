@@ -195,6 +195,7 @@ def test_a_rule_that_fires_is_explained_and_ends_with_the_alert(stack: Stack) ->
     metrics = stack.up.get("api_port", "/metrics").text
     assert 'tollens_incident_open{kind="latency",where="rag-api"} 1.0' in metrics
     assert f'tollens_hypothesis_probability{{hypothesis="input_token_inflation",incident="{incident["id"]}"' in metrics
+    eventually(lambda: stack.page.told)
     stack.page.seconds = 0.1
     eventually(lambda: [i["state"] for i in stack.incidents()] == ["closed"])
     eventually(lambda: stack.page.told and stack.page.told[-1]["type"] == "incident.resolved")

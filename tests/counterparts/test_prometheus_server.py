@@ -83,8 +83,8 @@ def test_both_processes_are_up(prometheus: str) -> None:
         active = ask(prometheus, "targets")["activeTargets"]
         return {target["labels"]["job"]: (target["health"], target["lastError"]) for target in active}
 
-    wait_until(lambda: "unknown" not in {state for state, _ in health().values()}, PATIENCE_S)
-    assert {"tollens": ("up", ""), "tollens-collector": ("up", "")} == health()
+    wait_until(lambda: len(health()) == 2 and {"up"} == {state for state, _ in health().values()}, PATIENCE_S)
+    assert {"tollens", "tollens-collector"} == set(health())
 
 
 @pytest.mark.parametrize("job", ["tollens", "tollens-collector"])
