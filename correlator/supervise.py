@@ -130,5 +130,5 @@ def _revive(part: Part, told: Callable[[], None]) -> None:
 
 
 def python(*arguments: str) -> list[str]:
-    """A command that runs a module with this Python."""
-    return [sys.executable, "-m", *arguments]
+    """A command that runs a module with this Python, whatever modules lie in the working directory."""
+    return [sys.executable, "-P", "-m", *arguments]

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from collector.settings import ForwardSettings
 from collector.spool import Spool
 from correlator.model.records import Signal
 from correlator.model.segments import segment_names
+from tests.serving import served
 
 PATIENCE_S = 20.0
 PROTOBUF = "application/x-protobuf"
@@ -69,14 +69,8 @@ class Other(ThreadingHTTPServer):
 def other(*answers: Answer, always: Answer = TAKEN) -> Iterator[Other]:
     """The other side, which gives these answers first."""
     left = iter(answers)
-    with Other(lambda payload: next(left, always)) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with Other(lambda payload: next(left, always)) as server, served(server):
+        yield server
 
 
 def filled(folder: Path, *payloads: bytes, signal: Signal = Signal.TRACES) -> Path:

@@ -1,9 +1,10 @@
 """A real HTTP server on loopback that exposes pages of metrics as a test says."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.serving import served
 
 TEXT = "text/plain; version=0.0.4"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -56,11 +57,5 @@ class PageServer(ThreadingHTTPServer):
 def pages(answer: Answer | bytes | str) -> Iterator[PageServer]:
     """A running server; a fixed page in place of an answer is text."""
     fixed = answer if callable(answer) else (lambda request: request.page(answer))
-    with PageServer(fixed) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with PageServer(fixed) as server, served(server):
+        yield server

@@ -13,6 +13,7 @@ from correlator.notify.line import Target
 from correlator.notify.settings import NotifySettings
 from correlator.wiring import targets
 from exporters._registry import all_exporters
+from tests.serving import served
 
 PATIENCE_S = 30.0
 KEY = "whsec_c2VjcmV0LW9mLXRoZS10ZXN0cy1vbmx5"
@@ -98,14 +99,8 @@ class Receiver(ThreadingHTTPServer):
 def receiver(*answers: Answer, always: Answer = Answer(), port: int = 0) -> Iterator[Receiver]:
     """A receiver that gives these answers first."""
     left = iter(answers)
-    with Receiver(lambda got: next(left, always), port) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with Receiver(lambda got: next(left, always), port) as server, served(server):
+        yield server
 
 
 def until(holds: Callable[[], object], patience_s: float = PATIENCE_S) -> None:

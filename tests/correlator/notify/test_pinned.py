@@ -17,6 +17,7 @@ from correlator.model.retrying import Later, Never
 from correlator.notify.pinned import Poster
 from tests.collector.certificates import Authority
 from tests.exporters.telling import Answer, Receiver, receiver
+from tests.serving import served
 
 
 def names(monkeypatch: pytest.MonkeyPatch, **answers: list[str]) -> list[str]:
@@ -138,13 +139,8 @@ def tls_receiver(authority: Authority) -> Iterator[Receiver]:
     context.load_cert_chain(pair.cert_file, pair.key_file)
     with Receiver(lambda got: Answer()) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
+        with served(server):
             yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def test_the_certificate_has_to_be_that_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
