@@ -58,9 +58,9 @@ class Live:
         found = {}
         with suppress(OSError):
             for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
-                with suppress(OSError, IndexError):
+                with suppress(OSError, ValueError):
                     command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                    found[command[2].decode()] = int(pid)
+                    found[command[command.index(b"-m") + 1].decode()] = int(pid)
         return found
 
     def kill(self, *names: str) -> int:

@@ -55,7 +55,7 @@ def children(pid: int) -> dict[str, int]:
     """Name of the part → process id."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in listed}
-    return {command[2].decode(): child for child, command in commands.items()}
+    return {command[command.index(b"-m") + 1].decode(): child for child, command in commands.items()}
 
 
 def eventually(holds: Callable[[], object]) -> None:
