@@ -38,7 +38,7 @@ def mortal(part, name):
 
 
 def arm():
-    command = sys.orig_argv[2:]
+    command = sys.orig_argv[sys.orig_argv.index("-m") + 1 :] if "-m" in sys.orig_argv else []
     part = next((name for start, name in PART.items() if tuple(command[: len(start)]) == start), None)
     if part:
         for name, function in [(name, mortal(part, name)) for name in OPERATIONS]:
