@@ -2,11 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, TypeVar
 
+from collector.files._contract import Source
 from collector.files._lines import MAX_LINE, lines
 from correlator.model.records import Problem
+
+Taken = TypeVar("Taken")
 
 AT_MARGIN = re.compile(rb'\{\s*"')
 """A document of JSON lines begins at the margin, whatever became of the line before."""
@@ -67,6 +70,16 @@ def values(stream: BinaryIO, name: str) -> Iterator[tuple[int, Any] | Problem]:
         yield value
         if text.lstrip().startswith(b"[") and (whole := list(_elements(text))):
             yield line, whole
+
+
+def each(source: Source, take: Callable[[int, Any], Iterator[Taken]]) -> Iterator[Taken | Problem]:
+    """What `take` makes of each document of a file (its first line, its value), and what was no document."""
+    with source.open() as stream:
+        for item in values(stream, source.name):
+            if isinstance(item, Problem):
+                yield item
+            else:
+                yield from take(*item)
 
 
 def _elements(text: bytes) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from collector.attributes import Value, clean, set_attributes
 from collector.files._contract import Options, Reader, Source
-from collector.files._documents import values
+from collector.files._documents import each
 from collector.files._spans import KINDS, Spans
 from correlator.model.records import Batch, Problem
 
@@ -32,19 +32,17 @@ def accepts(source: Source) -> float:
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
     """Every span of every trace; one that cannot be read is named by its place and left out."""
     spans = Spans(source.name, "tollens.jaeger_json")
-    with source.open() as stream:
-        for item in values(stream, source.name):
-            if isinstance(item, Problem):
-                yield item
-                continue
-            line, value = item
-            for place, written, process in _written(value):
-                try:
-                    spans.add(_resource(process), _span(written), line)
-                except _FAULTS as error:
-                    yield Problem(source.name, f"expected a Jaeger span ({error!r:.120})", line=line, field=place)
-                if spans.full:
-                    yield from spans.batches()
+
+    def take(line: int, value: Any) -> Iterator[Batch | Problem]:
+        for place, written, process in _written(value):
+            try:
+                spans.add(_resource(process), _span(written), line)
+            except _FAULTS as error:
+                yield Problem(source.name, f"expected a Jaeger span ({error!r:.120})", line=line, field=place)
+            if spans.full:
+                yield from spans.batches()
+
+    yield from each(source, take)
     yield from spans.batches()
     yield from spans.problems()
 

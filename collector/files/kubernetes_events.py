@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import yaml
 
 from collector.files._contract import Options, Reader, Source
-from collector.files._documents import values
+from collector.files._documents import each
 from collector.files._emit import Emitter
 from collector.files._kubernetes import Happening, emit
 from collector.files._kubernetes_objects import happenings
@@ -65,12 +65,7 @@ def _found(source: Source, options: Options) -> Iterator[Happening | Problem]:
 
 
 def _json(source: Source) -> Iterator[Happening | Problem]:
-    with source.open() as stream:
-        for item in values(stream, source.name):
-            if isinstance(item, Problem):
-                yield item
-            else:
-                yield from _named(source, happenings(item[1]), item[0])
+    yield from each(source, lambda line, value: _named(source, happenings(value), line))
 
 
 def _yaml(source: Source) -> Iterator[Happening | Problem]:

@@ -11,7 +11,7 @@ from typing import Any
 from collector.attributes import Value, clean
 from collector.files._app_json import time_of
 from collector.files._contract import Options, Reader, Source
-from collector.files._documents import values
+from collector.files._documents import each
 from collector.files._emit import Emitter
 from collector.files._spans import Spans, fail, lone_span
 from collector.files._stamps import Years
@@ -40,20 +40,16 @@ def accepts(source: Source) -> float:
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
     """Batches of spans and metrics; an object that is no response is named."""
     log = _Responses(source, Years(options.near_unix_nano, now))
-    with source.open() as stream:
-        for item in values(stream, source.name):
-            if isinstance(item, Problem):
-                yield item
-                continue
-            line, value = item
-            for index, one in enumerate(value if isinstance(value, list) else [value]):
-                reason = log.take(one, line, index)
-                if reason:
-                    yield Problem(
-                        source.name, reason, line=line, field=f"[{index}]" if isinstance(value, list) else None
-                    )
-            if log.spans.full or log.out.full:
-                yield from log.batches()
+
+    def take(line: int, value: Any) -> Iterator[Batch | Problem]:
+        several = isinstance(value, list)
+        for index, one in enumerate(value if several else [value]):
+            if reason := log.take(one, line, index):
+                yield Problem(source.name, reason, line=line, field=f"[{index}]" if several else None)
+        if log.spans.full or log.out.full:
+            yield from log.batches()
+
+    yield from each(source, take)
     yield from log.batches()
     yield from log.spans.problems()
     if log.untimed:

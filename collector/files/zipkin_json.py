@@ -12,7 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.attributes import Value, clean, set_attributes
 from collector.files._contract import Options, Reader, Source
-from collector.files._documents import values
+from collector.files._documents import each
 from collector.files._spans import KINDS, Spans, fail
 from correlator.model.records import Batch, Problem
 
@@ -36,24 +36,22 @@ def accepts(source: Source) -> float:
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
     """Every span; one that cannot be read is named by its place and left out."""
     spans, unfinished, first = Spans(source.name, "tollens.zipkin_json"), 0, 0
-    with source.open() as stream:
-        for item in values(stream, source.name):
-            if isinstance(item, Problem):
-                yield item
-                continue
-            line, value = item
-            written = list(_flat(value))
-            shared = _shared(written)
-            for index, one in enumerate(written):
-                try:
-                    spans.add(_resource(one), _span(one, shared), line)
-                    if "timestamp" in one and "duration" not in one:
-                        unfinished, first = unfinished + 1, first or line
-                except _FAULTS as error:
-                    reason = f"expected a Zipkin span ({error!r:.120})"
-                    yield Problem(source.name, reason, line=line, field=f"[{index}]")
-                if spans.full:
-                    yield from spans.batches()
+
+    def take(line: int, value: Any) -> Iterator[Batch | Problem]:
+        nonlocal unfinished, first
+        written = list(_flat(value))
+        shared = _shared(written)
+        for index, one in enumerate(written):
+            try:
+                spans.add(_resource(one), _span(one, shared), line)
+                if "timestamp" in one and "duration" not in one:
+                    unfinished, first = unfinished + 1, first or line
+            except _FAULTS as error:
+                yield Problem(source.name, f"expected a Zipkin span ({error!r:.120})", line=line, field=f"[{index}]")
+            if spans.full:
+                yield from spans.batches()
+
+    yield from each(source, take)
     yield from spans.batches()
     yield from spans.problems()
     if unfinished:

@@ -1,10 +1,10 @@
-"""A real OpenTelemetry Collector as a process of its own, and where it and its counterparts listen."""
+"""Real counterparts as processes of their own, an OpenTelemetry Collector above all, and where they listen."""
 
 import os
 import secrets
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,3 +97,23 @@ class Otelcol:
             for sample in family.samples:
                 sums[sample.name] = sums.get(sample.name, 0.0) + sample.value
         return sums
+
+
+@contextmanager
+def running(command: Sequence[str], address: str, folder: Path) -> Iterator[None]:
+    """A server of the Prometheus family on loopback, ready; killed at the end. Its log is in `folder`."""
+    with (folder / f"{command[0]}.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+
+    def ready() -> bool:
+        assert process.poll() is None, f"{command[0]} ended"
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://{address}/-/ready").status_code == 200
+        return False
+
+    with process:
+        try:
+            wait_until(ready, PATIENCE_S)
+            yield
+        finally:
+            process.kill()

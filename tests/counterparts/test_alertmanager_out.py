@@ -1,7 +1,6 @@
 """A real Alertmanager takes our incidents: one alert from the opening to the end, whatever changes in between."""
 
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,7 @@ from correlator.model.incidents import Incident, State
 from correlator.model.notices import Change, notice
 from correlator.notify.outbox import Outbox, Put
 from correlator.notify.sending import Notifier
-from tests.counterparts.running import free_port
+from tests.counterparts.running import free_port, running
 from tests.exporters.incidents import S, incident
 from tests.exporters.telling import target, until
 
@@ -27,23 +26,11 @@ pytestmark = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"there is
 @pytest.fixture
 def alertmanager(tmp_path: Path) -> Iterator[str]:
     """Its URL; it knows nobody to pass alerts on to."""
-    config, url = tmp_path / "alertmanager.yml", f"http://127.0.0.1:{free_port()}"
+    config, address = tmp_path / "alertmanager.yml", f"127.0.0.1:{free_port()}"
     config.write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
     flags = [f"--config.file={config}", f"--storage.path={tmp_path / 'data'}", "--cluster.listen-address="]
-    command = [PROGRAM, *flags, f"--web.listen-address={url.removeprefix('http://')}"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            until(lambda: answers(f"{url}/-/ready"))
-            yield url
-        finally:
-            process.terminate()
-
-
-def answers(url: str) -> bool:
-    try:
-        return httpx.get(url, trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
+    with running([PROGRAM, *flags, f"--web.listen-address={address}"], address, tmp_path):
+        yield f"http://{address}"
 
 
 def firing(url: str) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 import base64
 import json
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from standardwebhooks import Webhook
 from collector.files import read
 from correlator.model.records import Batch
 from tests.collector.spooling import wait_until
-from tests.counterparts.running import free_port
+from tests.counterparts.running import free_port, running
 from tests.counterparts.test_prometheus_server import server
 from tests.counterparts.tollens_up import TOKEN, Up, tollens_up
 from tests.moved import loaded, moved, sent
@@ -165,21 +164,8 @@ def alertmanager(folder: Path, up: Up) -> Iterator[str]:
         f"--web.listen-address={address}",
         "--cluster.listen-address=",
     ]
-    with (folder / "alertmanager.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
-    with process:
-        try:
-            wait_until(lambda: ready(address, process), PATIENCE_S)
-            yield address
-        finally:
-            process.kill()
-
-
-def ready(address: str, process: subprocess.Popen[bytes]) -> bool:
-    assert process.poll() is None, "prometheus-alertmanager ended"
-    with suppress(httpx.TransportError):
-        return httpx.get(f"http://{address}/-/ready").status_code == 200
-    return False
+    with running(command, address, folder):
+        yield address
 
 
 def test_a_rule_that_fires_is_explained_and_ends_with_the_alert(stack: Stack) -> None:

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.collector.spooling import wait_until
-from tests.counterparts.running import free_port
+from tests.counterparts.running import free_port, running
 from tests.counterparts.tollens_up import TOKEN, Up, tollens_up
 
 CONFIG = Path(__file__).parents[2] / "configs" / "compose" / "prometheus.yml"
@@ -54,22 +54,8 @@ def server(folder: Path) -> Iterator[str]:
     """Prometheus on loopback, killed at the end."""
     address = f"127.0.0.1:{free_port()}"
     options = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"]
-    with (folder / "log").open("wb") as log:
-        command = ["prometheus", *options, f"--web.listen-address={address}"]
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
-    with process:
-        try:
-            wait_until(lambda: ready(address, process), PATIENCE_S)
-            yield address
-        finally:
-            process.kill()
-
-
-def ready(address: str, process: subprocess.Popen[bytes]) -> bool:
-    assert process.poll() is None, "prometheus ended"
-    with suppress(httpx.TransportError):
-        return httpx.get(f"http://{address}/-/ready").status_code == 200
-    return False
+    with running(["prometheus", *options, f"--web.listen-address={address}"], address, folder):
+        yield address
 
 
 def ask(address: str, path: str, **query: str) -> Any:
