@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
-from correlator.join.symptom import CANDIDATES
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Window, Windows
 from correlator.model.names import Signal
@@ -20,13 +21,13 @@ CLEARER = 1.25
 """A moved onset must separate the windows by this much more than the given one did."""
 
 
-def stretches(evidence: Evidence) -> list[Windows]:
-    """For each signal that can be a symptom: the stretch, and the one up to the end, that stand out most.
+def stretches(evidence: Evidence, signals: Iterable[Signal]) -> list[Windows]:
+    """For each signal: the stretch, and the one up to the end, that stand out most.
 
     Each must score higher than nearly all best stretches of the same cells shuffled.
     """
     found = []
-    for signal in dict.fromkeys(c.signal for c in CANDIDATES if not c.falls):
+    for signal in signals:
         cells = _cells(evidence, signal, BLOCK_NS)
         if cells is None or cells["value"].nunique() < 3:
             continue

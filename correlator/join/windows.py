@@ -2,7 +2,7 @@
 
 First the moments at which something is known to have happened (a start, a new instance, a changed
 configuration) are tried as the boundary; few tests, so small data suffices. Then stretches that stand out
-(`search.py`) are tried, and more is asked of them.
+(`search.py`) are tried: in what is asked of the service, and in the symptoms themselves, of which more is asked.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from correlator.join.search import stretches
-from correlator.join.symptom import find_symptom, least_severity
+from correlator.join.symptom import CANDIDATES, find_symptom, least_severity
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Kind, Symptom, Window, Windows, with_windows
-from correlator.model.names import LATENCY
+from correlator.model.names import ARRIVAL_RATE, HOST_CPU, INPUT_TOKENS, LATENCY, OUTPUT_TOKENS, Signal
 
 SEARCHED = 10
 """Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
@@ -24,6 +24,10 @@ SEARCHED_RATIO = 1.5
 """Smallest ratio of latency worth naming in a stretch that was picked because it stands out. Simulated healthy
 services whose speed drifts by 15 % (autocorrelation 0.7) were accused in 18 % of five-minute recordings at 1.3, in
 2 % at 1.5."""
+SYMPTOMS = tuple(dict.fromkeys(c.signal for c in CANDIDATES if not c.falls))
+ASKED: tuple[Signal, ...] = (ARRIVAL_RATE, INPUT_TOKENS, OUTPUT_TOKENS, HOST_CPU)
+"""What is asked of the service, and of its host. A stretch that stands out in these was not picked for its latency,
+so the smallest change worth naming is enough there."""
 MOMENTS = frozenset({"engine_start", "engine_dead", "instance_start", "deploy"})
 
 
@@ -36,7 +40,9 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
     best = _best(evidence, pairs, kind)
     halves = Windows(Window(int(active[0]), _middle(active)), Window(_middle(active), int(active[-1]) + 1))
     if best is None:
-        best = _best(evidence, [*stretches(evidence), halves], kind, SEARCHED, SEARCHED_RATIO)
+        best = _best(evidence, stretches(evidence, ASKED), kind)
+    if best is None:
+        best = _best(evidence, [*stretches(evidence, SYMPTOMS), halves], kind, SEARCHED, SEARCHED_RATIO)
     if best is not None:
         return _with(evidence, *best)
     fallback = with_windows(evidence, pairs[0] if pairs else halves)

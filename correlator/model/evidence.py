@@ -249,7 +249,8 @@ def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
 
 def _blocks(host: pd.Series, start: np.ndarray) -> pd.Categorical:
     """Each row's block, by name in order; names are made once a block."""
-    hosts, known = pd.factorize(host.astype(str), sort=True)
+    hosts, index = pd.factorize(host.astype(str), sort=True)
+    known = index.tolist()
     pairs, rows = np.unique(start // BLOCK_NS * max(len(known), 1) + hosts, return_inverse=True)
     names = [f"{known[pair % len(known)]}@{pair // len(known)}" for pair in pairs.tolist()]
     order = np.argsort(names)

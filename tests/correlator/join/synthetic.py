@@ -58,6 +58,20 @@ def slower(factor: float, since: float, until: float = np.inf) -> Callable[[pd.D
     return fault
 
 
+def asked(evidence: Evidence, seed: int, memory: float, surge: float = 1.0) -> Evidence:
+    """What is asked of the service drifts as its latency does but by itself, and its rate is `surge` times as high
+    after 90 seconds."""
+    rng = np.random.default_rng([seed, 1])
+    rows = len(evidence.series)
+    blocks = drift(rng, rows // 2 + 1, memory)[np.arange(rows) // 2]
+    rate = 5 * blocks * rng.normal(1, 0.1, rows) * np.where(evidence.series["start"] >= at(90), surge, 1.0)
+    tokens = 300 * rng.lognormal(0, 0.3, len(evidence.requests))
+    return Evidence(
+        requests=evidence.requests.assign(**{n.INPUT_TOKENS.name: tokens}),
+        series=evidence.series.assign(**{n.ARRIVAL_RATE.name: rate}),
+    )
+
+
 def cut(evidence: Evidence, middle: float = 80, end: float = 160) -> Evidence:
     """Evidence with windows before and after a second."""
     return with_windows(evidence, Windows(Window(at(0), at(middle)), Window(at(middle), at(end))))

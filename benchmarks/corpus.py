@@ -1,0 +1,162 @@
+"""Simulated incidents and what the hypotheses said of each, as JSON lines: what calibration and scores are made of.
+
+    python -m benchmarks.corpus OUT.jsonl [FAULT ...] [--seeds 0:10] [--worlds recorded] [--patterns given,found]
+
+An incident that OUT holds already is not simulated again, so a run can be stopped and gone on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks.lab import FAULTS, write_capture
+from benchmarks.lab.patterns import PATTERNS
+from benchmarks.lab.worlds import WORLDS
+from collector.files import Options, read
+from correlator.join.build import build
+from correlator.model.evidence import Evidence, Window
+from correlator.model.findings import Finding
+from correlator.model.records import Batch
+from correlator.store import Store
+from correlator.wiring import Request, engine, windowed
+
+NONE = "none_of_these"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was said of one cause; `outcomes` by prediction."""
+
+    verdict: str
+    probability: float
+    role: str | None
+    share: float | None
+    outcomes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One diagnosis. `right` are the causes that would be right, the root first; `error` where there was none."""
+
+    fault: str
+    seed: int
+    world: str
+    severity: float
+    pattern: str
+    right: tuple[str, ...]
+    symptom: bool
+    findings: Mapping[str, Told]
+    error: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, str, float, str]:
+        """What tells it from the others."""
+        return self.fault, self.seed, self.world, self.severity, self.pattern
+
+
+Work = tuple[str, int, str]
+
+
+def seen(work: Work, severity: float, patterns: Sequence[str]) -> list[Seen]:
+    """Simulate one incident and diagnose what each pattern leaves of it; what is read alike is read once."""
+    fault, seed, world = work
+    with tempfile.TemporaryDirectory(prefix="tollens-lab-") as name:
+        folder = Path(name)
+        write_capture(WORLDS[world](FAULTS[fault](severity)), folder, seed)
+        truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+        right = (NONE if truth["id"] == "none" else truth["id"], *truth["also"])
+        windows = tuple(Window(*(int(moment * 1e9) for moment in truth[name])) for name in ("baseline", "incident"))
+        of = partial(Seen, fault, seed, world, severity, right=right)
+        out = []
+        for _, group in itertools.groupby(patterns, key=lambda pattern: PATTERNS[pattern].paths):
+            names = list(group)
+            try:
+                evidence = _evidence(PATTERNS[names[0]].paths(folder), windows[0].start)
+                out += [_judged(of, pattern, evidence, windows) for pattern in names]
+            except Exception as error:  # a crash is a wrong answer to be counted, not the end of an hour's run
+                out += [of(pattern=pattern, symptom=False, findings={}, error=repr(error)) for pattern in names]
+        return out
+
+
+def _evidence(paths: Sequence[Path], near: int) -> Evidence:
+    with Store.open() as store:
+        store.load(item for item in read([str(p) for p in paths], Options(near_unix_nano=near)) if isinstance(item, Batch))
+        return build(store, []).evidence
+
+
+def _judged(of: partial[Seen], pattern: str, evidence: Evidence, windows: tuple[Window, ...]) -> Seen:
+    asked = windows if PATTERNS[pattern].given else (None, None)
+    evidence = windowed(evidence, Request(paths=(), baseline_window=asked[0], incident_window=asked[1]))
+    answer = engine().answer(evidence, attack=False)
+    findings = {finding.hypothesis: _told(finding) for finding in answer.findings}
+    return of(pattern=pattern, symptom=evidence.symptom is not None, findings=findings)
+
+
+def _told(finding: Finding) -> Told:
+    share = finding.share.value if finding.share else None
+    outcomes = {p.id: str(p.reading.outcome) for p in finding.predictions}
+    role = str(finding.role) if finding.role else None
+    return Told(str(finding.verdict), finding.probability, role, share, outcomes)
+
+
+def load(path: Path) -> list[Seen]:
+    """The corpus in a file, in a fixed order; empty where there is no file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return sorted(map(_parsed, lines), key=lambda one: one.key)
+
+
+def _parsed(line: str) -> Seen:
+    told = json.loads(line)
+    findings = {name: Told(**finding) for name, finding in told.pop("findings").items()}
+    return Seen(**{**told, "right": tuple(told["right"])}, findings=findings)
+
+
+def grown(path: Path, works: Sequence[Work], severity: float, patterns: Sequence[str], jobs: int) -> Iterator[Seen]:
+    """Simulate what the file lacks and write it there, a line each as it comes."""
+    known = {one.key for one in load(path)}
+    lacking = [(*w,) for w in works if any((*w, severity, pattern) not in known for pattern in patterns)]
+    with (
+        path.open("a", encoding="utf-8") as out,
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+    ):
+        for group in pool.map(partial(seen, severity=severity, patterns=patterns), lacking):
+            for one in (one for one in group if one.key not in known):
+                out.write(json.dumps(asdict(one)) + "\n")
+                out.flush()
+                yield one
+
+
+def span(text: str) -> range:
+    """`3:7` → 3, 4, 5, 6; `5` → 0 to 4."""
+    first, colon, last = text.rpartition(":")
+    return range(int(first) if colon else 0, int(last))
+
+
+def main() -> None:
+    """Parse the arguments, simulate, say how far it is."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.corpus", description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("faults", nargs="*", default=sorted(FAULTS))
+    parser.add_argument("--seeds", type=span, default=range(10))
+    parser.add_argument("--worlds", type=lambda text: text.split(","), default=["recorded"])
+    parser.add_argument("--patterns", type=lambda text: text.split(","), default=["given", "found"])
+    parser.add_argument("--severity", type=float, default=1.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    chosen = parser.parse_args()
+    works = [(f, seed, w) for seed in chosen.seeds for w in chosen.worlds for f in chosen.faults]
+    for one in grown(chosen.out, works, chosen.severity, chosen.patterns, chosen.jobs):
+        first = max(one.findings, key=lambda name: one.findings[name].probability, default=one.error)
+        print(*one.key, "right" if first in one.right else f"WRONG: {first}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
