@@ -89,7 +89,9 @@ def seen(work: Work, severity: float, patterns: Sequence[str]) -> list[Seen]:
 
 def _evidence(paths: Sequence[Path], near: int) -> Evidence:
     with Store.open() as store:
-        store.load(item for item in read([str(p) for p in paths], Options(near_unix_nano=near)) if isinstance(item, Batch))
+        store.load(
+            item for item in read([str(p) for p in paths], Options(near_unix_nano=near)) if isinstance(item, Batch)
+        )
         return build(store, []).evidence
 
 

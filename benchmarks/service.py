@@ -28,7 +28,8 @@ class Service:
         """Process ids by the name of the part: collector, correlator."""
         pid = self.process.pid
         listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return {Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")[2].decode(): int(child) for child in listed}
+        commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in listed}
+        return {command[command.index(b"-m") + 1].decode(): child for child, command in commands.items()}
 
 
 @contextmanager

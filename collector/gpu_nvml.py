@@ -180,5 +180,6 @@ class NvmlSampler:
     def _event(self, resource: Attributes, event: str, what: str, attributes: Attributes) -> None:
         body = f"{what} on GPU {resource.get('gpu', '?')} ({resource.get('hw.id', 'unknown')})"
         _LOG.warning("%s", body)
-        payload = event_request(SCOPE, resource, self._unix_nano(), f"tollens.{event}", body, attributes)
+        device = {"hw.id": resource["hw.id"]} if "hw.id" in resource else {}
+        payload = event_request(SCOPE, resource, self._unix_nano(), f"tollens.{event}", body, {**attributes, **device})
         self._outbox.event(Signal.LOGS, payload)

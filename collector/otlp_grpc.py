@@ -16,6 +16,7 @@ from grpc_health.v1.health import aio as health
 from grpc_health.v1.health_pb2 import HealthCheckResponse
 
 from collector.receiving.answers import Reason, Refused, response
+from collector.receiving.http_connection import AGAIN_S
 from collector.receiving.intake import Intake
 from collector.receiving.security import grpc_credentials
 from collector.receiving.settings import Limits, ReceiverSettings
@@ -95,7 +96,7 @@ async def _message(context: grpc.aio.ServicerContext[Any, Any], body_s: float) -
         async with asyncio.timeout(body_s):
             payload = await context.read()
     except TimeoutError:
-        raise Refused(Reason.SLOW, f"no whole message within {body_s:g} s") from None
+        raise Refused(Reason.SLOW, f"no whole message within {body_s:g} s", AGAIN_S) from None
     if not isinstance(payload, bytes):
         raise Refused(Reason.NO_MESSAGE, "expected one message")
     return payload

@@ -23,7 +23,7 @@ from correlator.model.records import Signal
 
 KEPT_S = 5.0
 """To wait for a beat to be on disk; what it told is told again with the next one otherwise."""
-PASSING = frozenset({"slow", "busy", "full", "not_kept", "too_many_connections"})
+PASSING = frozenset({"slow", "busy", "full", "not_kept", "cut_off", "too_many_connections"})
 """Reasons for which the sender is to try again; the others are final."""
 _LOG = logging.getLogger(__name__)
 

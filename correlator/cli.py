@@ -9,7 +9,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 GARBAGE = 100_000
 """New objects between two looks for garbage in cycles. Reading makes millions of objects and next to no cycles; with
 Python's 700 looking for them takes a twentieth of a diagnosis."""
+SHOWN = 200
+"""Characters of a path in a message; one too long for the system fills a screen."""
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 Windows = Annotated[str | None, typer.Option(metavar="START/END", help="RFC 3339 or Unix seconds, slash between.")]
 
@@ -187,9 +189,7 @@ def _run(
 ) -> None:
     if report is not None:
         _check(report)
-    for path in (*paths, *(baseline or ())):
-        if path != "-" and not Path(path).exists():
-            print(f"tollens: {path}: no such file or folder; going on without it", file=sys.stderr)
+    _look((*paths, *(baseline or ())))
     from collector.files import Aside, Options
     from correlator.times import nanoseconds
 
@@ -203,6 +203,20 @@ def _run(
     _shown(result, json_)
     if report is not None:
         _write(report, result)
+
+
+def _look(paths: Sequence[str]) -> None:
+    """Before the work: say which paths cannot be used. Standard input ends with its first reader."""
+    if paths.count("-") > 1:
+        fail("- is given twice: standard input can be read once; put one of the two into a file")
+    for path in filter(lambda path: path != "-", paths):
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            print(f"tollens: {path}: no such file or folder; going on without it", file=sys.stderr)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            fail(f"{path[:SHOWN]}{'…' if len(path) > SHOWN else ''}: cannot be read ({reason})")
 
 
 def _asked(
@@ -264,7 +278,7 @@ def _check(report: Path) -> None:
     """Before the work: the report has a kind that is known and a folder to lie in."""
     if report.suffix not in (".html", ".md"):
         fail(f"--report {report}: expected a file ending in .html or .md")
-    if not report.parent.is_dir():
+    if not os.path.isdir(report.parent):
         fail(f"--report {report}: there is no folder {report.parent}")
     if not os.access(report.parent, os.W_OK):
         fail(f"--report {report}: {report.parent} cannot be written to")

@@ -120,6 +120,7 @@ def _target(each: Bound) -> Target:
         name=told.name,
         requests=lambda notice, attempt: each.exporter.requests(notice, told, attempt),
         secret=lambda: secret_of(told),
+        answered=each.exporter.answered,
         context=each.context,
         allow=told.allow,
         connect_timeout_s=told.connect_timeout_s,

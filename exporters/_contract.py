@@ -17,7 +17,7 @@ from correlator.model.notices import Attempt, HttpRequest, Notice
 from correlator.model.outbound import allowance, http_url, leads_inside
 from exporters._templates import Template
 
-Url = Annotated[str, Field(max_length=2_000), AfterValidator(http_url)]
+Url = Annotated[str, Field(max_length=2_000, repr=False), AfterValidator(http_url)]
 Allowed = Annotated[str, AfterValidator(allowance)]
 
 
@@ -64,13 +64,16 @@ class Exporter(Generic[S]):
     """`id` is the file's stem. `requests` is pure: same notice, settings and attempt, same requests.
 
     They are sent one after the other, all again when one of them is not taken. `check` looks at a secret when the
-    service starts: ValueError, which never shows the secret, says what was expected.
+    service starts: ValueError, which never shows the secret, says what was expected. `answered` reads what came back
+    with a status of success: the name of the incident's thread there, for later attempts; Never or Later when the
+    answer says that nothing was taken after all.
     """
 
     id: str
     settings: type[S]
     requests: Callable[[Notice, S, Attempt], Sequence[HttpRequest]]
     check: Callable[[str], None] = lambda secret: None
+    answered: Callable[[bytes], str] = lambda answer: ""
 
 
 AnyExporter = Exporter[Any]

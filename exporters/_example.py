@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from correlator.model.evidence import Kind, Window
 from correlator.model.incidents import Incident
 from correlator.model.notices import Change, Notice
+from correlator.model.periods import Kind, Window
 
 _AT = 1_796_009_790_000_000_000
 _FINDING = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from correlator.model.evidence import Kind
 from correlator.model.notices import Change, Notice, findings, told
+from correlator.model.periods import Kind
 from exporters._contract import ExporterSettings
 from exporters._templates import rendered
 
@@ -62,8 +62,11 @@ def level(notice: Notice) -> str:
 
 
 def shortened(text: str, at_most: int) -> str:
-    """The text, its end replaced by an ellipsis where it is longer."""
-    return text if len(text) <= at_most else text[: at_most - 1] + "…"
+    """The text, its end replaced by an ellipsis where it is longer. Counted in UTF-16, as receivers may do."""
+    units = text.encode("utf-16-le", errors="replace")
+    if len(units) <= 2 * at_most:
+        return text
+    return units[: 2 * (at_most - 1)].decode("utf-16-le", errors="ignore") + "…"
 
 
 def _first(notice: Notice) -> str:

@@ -34,7 +34,7 @@ class AlertmanagerSettings(ExporterSettings):
 def requests(notice: Notice, settings: AlertmanagerSettings, attempt: Attempt) -> list[HttpRequest]:
     """One request with one alert."""
     incident = notice.incident
-    ended = incident.closed or notice.at if notice.change is Change.RESOLVED else None
+    ended = max(incident.closed or notice.at, incident.onset) if notice.change is Change.RESOLVED else None
     alert = {
         "labels": _labels(notice, settings),
         "annotations": {name: shortened(text, ANNOTATION) for name, text in _annotations(notice, settings) if text},

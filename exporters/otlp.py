@@ -1,4 +1,4 @@
-"""Findings as OTLP, to any endpoint of OTLP/HTTP: log events, and a span with links to the example traces.
+"""Findings as OTLP, to any endpoint by HTTP or gRPC: log events, and a span with links to the example traces.
 
 Beside one event `tollens.incident` there is one `tollens.finding` for each finding that the notice carries. The span
 `tollens.diagnosis` is the diagnosis itself; all of an incident's are in one trace. Ids follow from incident and notice,
@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from correlator.model.notices import Attempt, HttpRequest, Notice, findings
-from exporters._contract import Exporter, ExporterSettings, Url
+from correlator.model.outbound import http_url
+from correlator.model.retrying import Never
+from exporters._contract import Exporter, ExporterSettings
 from exporters._summary import NONE_OF_THESE, summary
 
 if TYPE_CHECKING:
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import Link, SpanContext
 
+SCHEMES = ("http", "https", "grpc", "grpcs")
+METHODS = {
+    "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+}
 LINKS = 32
 """Example traces that a span links to."""
 TEXT = 1_000
@@ -32,16 +40,28 @@ _NO_TRACE = "0" * 32
 Attributes = dict[str, str | int | float]
 
 
-class OtlpSettings(ExporterSettings):
-    """`url` is the endpoint's base, such as http://otelcol:4318. A secret is a bearer token, or stands in `header`."""
+def _endpoint(text: str) -> str:
+    http_url(text, SCHEMES)
+    url = urlsplit(text)
+    if url.scheme.startswith("grpc") and (url.port is None or url.path.strip("/") or url.query or url.fragment):
+        raise ValueError("expected grpc://host:port: gRPC knows no usual port and no path")
+    return text
 
-    url: Url
+
+class OtlpSettings(ExporterSettings):
+    """`url` is the endpoint's base: http(s)://otelcol:4318, or grpc(s)://otelcol:4317.
+
+    A secret is a bearer token, or stands in `header`.
+    """
+
+    url: Annotated[str, Field(max_length=2_000, repr=False), AfterValidator(_endpoint)]
     header: str = Field(default="Authorization", pattern=r"^[A-Za-z0-9-]{1,100}$")
 
 
 def requests(notice: Notice, settings: OtlpSettings, attempt: Attempt) -> list[HttpRequest]:
     """The events, and the span once there is a diagnosis."""
-    headers = {"Content-Type": "application/x-protobuf"}
+    is_grpc = settings.url.startswith("grpc")
+    headers = {} if is_grpc else {"Content-Type": "application/x-protobuf"}
     if attempt.secret:
         bearer = "Bearer " if settings.header.lower() == "authorization" else ""
         headers[settings.header] = bearer + attempt.secret
@@ -49,7 +69,22 @@ def requests(notice: Notice, settings: OtlpSettings, attempt: Attempt) -> list[H
     if notice.incident.diagnosis is not None:
         bodies["traces"] = span(notice)
     base = settings.url.rstrip("/")
-    return [HttpRequest(url=f"{base}/v1/{signal}", headers=headers, body=body) for signal, body in bodies.items()]
+    paths = METHODS if is_grpc else {signal: f"/v1/{signal}" for signal in bodies}
+    return [HttpRequest(url=base + paths[signal], headers=headers, body=body) for signal, body in bodies.items()]
+
+
+def answered(answer: bytes) -> str:
+    """Nothing, or Never: a part was rejected, and must not be sent again (OTLP, "Partial Success")."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+
+    try:  # that to traces has the same fields by other names
+        told = ExportLogsServiceResponse.FromString(answer).partial_success
+    except DecodeError:
+        return ""
+    if told.rejected_log_records > 0:
+        raise Never(f"{told.rejected_log_records} records were rejected: {told.error_message[:200]}")
+    return ""
 
 
 def check(secret: str) -> None:
@@ -176,4 +211,4 @@ def _resource() -> Resource:
     return Resource({"service.name": "tollens"})
 
 
-EXPORTER = Exporter(id="otlp", settings=OtlpSettings, requests=requests, check=check)
+EXPORTER = Exporter(id="otlp", settings=OtlpSettings, requests=requests, check=check, answered=answered)

@@ -1,18 +1,23 @@
-"""A message to a Slack channel for each change of an incident, as blocks. The incoming webhook's URL is the secret.
+"""A message to a Slack channel for each change of an incident, as blocks.
 
-Incoming webhooks cannot answer into a thread, so the incident's id stands in every message. Text of the telemetry is
-escaped: a service named `<!channel>` wakes nobody.
+With a bot's token and a channel all messages of an incident are one thread (`chat.postMessage`). An incoming webhook,
+whose URL is then the secret, cannot answer into a thread, so the incident's id stands in every message. Text of the
+telemetry is escaped: a service named `<!channel>` wakes nobody.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+
+from pydantic import Field
 
 from correlator.model.moments import rfc3339
 from correlator.model.notices import Attempt, Change, HttpRequest, Notice
 from correlator.model.outbound import http_url
-from exporters._contract import Exporter, ExporterSettings
+from correlator.model.retrying import Later, Never
+from exporters._contract import Exporter, ExporterSettings, Url
 from exporters._summary import causes, is_grave, refuted, remedy, shortened, summary, symptom
 
 HEADER, SECTION, FIELD = 150, 3_000, 2_000
@@ -20,23 +25,56 @@ HEADER, SECTION, FIELD = 150, 3_000, 2_000
 _SIGNS = {Change.OPENED: "🔴", Change.UPDATED: "🟠", Change.RESOLVED: "🟢"}
 
 
+_TOKEN = re.compile(r"xox[a-z]-[A-Za-z0-9-]{6,200}")
+_PASSING = frozenset(
+    {"fatal_error", "internal_error", "ratelimited", "rate_limited", "request_timeout", "service_unavailable"}
+)
+"""Errors of Slack's Web API that are not about what was asked."""
+
+
 class SlackSettings(ExporterSettings):
-    """Nothing beyond what every target has: where to send it is the secret."""
+    """With `channel` the secret is a bot's token, which needs the scope chat:write; without, a webhook's URL."""
+
+    channel: str | None = Field(default=None, pattern=r"^[A-Z0-9]{9,20}$", description="Id such as C0123456789.")
+    url: Url = "https://slack.com/api/chat.postMessage"
 
 
 def requests(notice: Notice, settings: SlackSettings, attempt: Attempt) -> list[HttpRequest]:
     """One message."""
     text = f"{_SIGNS[notice.change]} {summary(notice, settings, SECTION // 2)}"
-    content = {"text": shortened(_escaped(text), SECTION), "blocks": _blocks(notice, text)}
+    content: dict[str, Any] = {"text": shortened(_escaped(text), SECTION), "blocks": _blocks(notice, text)}
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    if bool(settings.channel) != bool(_TOKEN.fullmatch(attempt.secret)):
+        raise ValueError("channel: expected with the token of a bot (xoxb-…), and not with a webhook's URL")
+    if settings.channel:
+        headers["Authorization"] = f"Bearer {attempt.secret}"
+        content |= {"channel": settings.channel} | ({"thread_ts": attempt.thread} if attempt.thread else {})
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    return [HttpRequest(url=attempt.secret, headers={"Content-Type": "application/json"}, body=body)]
+    return [HttpRequest(url=settings.url if settings.channel else attempt.secret, headers=headers, body=body)]
 
 
 def check(secret: str) -> None:
-    """ValueError unless it is a URL."""
+    """ValueError unless it is a URL or a bot's token."""
     if not secret:
-        raise ValueError("expected secret_file or secret_env with the URL of an incoming webhook")
-    http_url(secret)
+        raise ValueError("expected secret_file or secret_env with the URL of an incoming webhook, or a bot's token")
+    if not _TOKEN.fullmatch(secret):
+        http_url(secret)
+
+
+def answered(answer: bytes) -> str:
+    """The thread, as the Web API names it; a webhook says `ok` and no more. Later or Never where it says no."""
+    try:
+        told = json.loads(answer)
+    except ValueError:
+        return ""
+    if not isinstance(told, dict):
+        return ""
+    if told.get("ok") is False:
+        reason = f"Slack said {told.get('error')}"
+        raise Later(reason) if told.get("error") in _PASSING else Never(reason)
+    inside = told.get("message")
+    first = inside.get("thread_ts") if isinstance(inside, dict) else None
+    return str(first or told.get("ts") or "")
 
 
 def _blocks(notice: Notice, text: str) -> list[dict[str, Any]]:
@@ -87,4 +125,4 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-EXPORTER = Exporter(id="slack", settings=SlackSettings, requests=requests, check=check)
+EXPORTER = Exporter(id="slack", settings=SlackSettings, requests=requests, check=check, answered=answered)

@@ -101,4 +101,4 @@ def _drawn(frame: pd.DataFrame, drawn: list[tuple[str, str]]) -> pd.DataFrame:
     parts = [rows.get(pair, np.empty(0, dtype=np.int64)) for pair in drawn]
     copies = np.repeat(np.arange(len(drawn)), [len(part) for part in parts])
     taken = frame.iloc[np.concatenate(parts) if parts else []].reset_index(drop=True)
-    return taken.assign(block=pd.Categorical(copies))
+    return taken.assign(block=pd.Categorical.from_codes(copies, categories=[f"{i:06}" for i in range(len(drawn))]))

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from correlator.model.findings import Outcome, Role, Verdict
+from correlator.model.findings import PredictionResult, Role, Verdict
 from hypotheses._judge import Judged
 
 NONE_OF_THESE = "none_of_these"
@@ -41,6 +41,9 @@ class Calibration(BaseModel):
     necessary: Ratios
     separating: Ratios
     predictions: Mapping[str, Ratios] = Field(default_factory=dict)
+    sharpness: float = Field(
+        default=1.0, gt=0, le=1, description="exponent of the product of ratios: predictions of a cause go together"
+    )
     share_floor: float = Field(gt=0, le=1, description="weight of a cause that accounts for nothing")
     verdict_weight: Mapping[Verdict, Weight] = Field(description="weight of a verdict beyond its outcomes")
     mechanism_weight: float = Field(gt=0, le=1)
@@ -61,10 +64,7 @@ def probabilities(
 def _log_weight(judged: Judged, role: Role | None, calibration: Calibration) -> float:
     name = judged.hypothesis.id
     total = log(calibration.priors.get(name, 1.0)) + log(calibration.verdict_weight[judged.verdict])
-    for result in judged.results:
-        default = calibration.necessary if result.necessary else calibration.separating
-        ratios = calibration.predictions.get(f"{name}.{result.id}", default)
-        total += log(_ratio(ratios, result.reading.outcome))
+    total += calibration.sharpness * sum(_log_ratio(name, result, calibration) for result in judged.results)
     if judged.share is not None:
         total += log(min(1.0, max(calibration.share_floor, judged.share.value)))
     if role in (Role.MECHANISM, Role.BYSTANDER):
@@ -72,6 +72,8 @@ def _log_weight(judged: Judged, role: Role | None, calibration: Calibration) -> 
     return total
 
 
-def _ratio(ratios: Ratios, outcome: Outcome) -> float:
-    value: float = getattr(ratios, outcome.value)
-    return value
+def _log_ratio(name: str, result: PredictionResult, calibration: Calibration) -> float:
+    default = calibration.necessary if result.necessary else calibration.separating
+    ratios = calibration.predictions.get(f"{name}.{result.id}", default)
+    value: float = getattr(ratios, result.reading.outcome.value)
+    return log(value)

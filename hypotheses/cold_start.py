@@ -26,7 +26,7 @@ HYPOTHESIS = Hypothesis(
         necessary("it_fades", fades(LATENCY)),
         separating("early_requests_are_the_slow_ones", rises_with(LATENCY, EARLY, in_incident=True)),
     ),
-    rivals=("model_change", "recent_change"),
+    rivals=("model_change", "recent_change", "lora_activation"),
     experiment=Experiment(
         id="warm_up_request",
         why="A warm-up request per shape before taking traffic removes the effect if this is it.",

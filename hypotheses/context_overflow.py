@@ -37,7 +37,7 @@ HYPOTHESIS = Hypothesis(
         separating("requests_under_the_limit_do_not_fail", fitting_requests_succeed()),
         separating("long_prompts_fail", rises_with(ERROR, INPUT_TOKENS)),
     ),
-    rivals=("retry_storm", "model_change"),
+    rivals=("retry_storm", "model_change", "schema_mismatch"),
     experiment=Experiment(
         id="tokenizer_boundary",
         why="The engine's own count of a refused prompt settles whether length is what is refused.",

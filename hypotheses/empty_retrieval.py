@@ -30,7 +30,7 @@ HYPOTHESIS = Hypothesis(
         separating("fewer_documents", shifted(RETRIEVED, DOWN, at_least=1.1)),
         separating("prompts_shrank_with_them", rises_with(INPUT_TOKENS, RETRIEVED)),
     ),
-    rivals=("model_change",),
+    rivals=("model_change", "embedding_mismatch", "semantic_drift"),
     experiment=Experiment(
         id="retrieval_backtest",
         why="Keyword, vector and hybrid search over the same queries tell an empty index from a broken filter.",

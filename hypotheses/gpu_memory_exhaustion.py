@@ -36,7 +36,7 @@ HYPOTHESIS = Hypothesis(
         separating("memory_filled_up", FILLED),
         separating("the_kv_pool_was_full", reaches(KV_CACHE_USAGE, 0.95)),
     ),
-    rivals=("gpu_cotenant", "gpu_hardware_fault"),
+    rivals=("gpu_cotenant", "gpu_hardware_fault", "memory_growth", "model_load_failure"),
     experiment=Experiment(
         id="gpu_processes",
         why="The processes on the GPU with their memory tell the engine's own growth from a leftover or a tenant.",

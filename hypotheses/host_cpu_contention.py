@@ -65,7 +65,7 @@ HYPOTHESIS = Hypothesis(
         ),
         separating("container_was_throttled", THROTTLED),
     ),
-    rivals=("client_pool_exhaustion", "traffic_surge", "model_change"),
+    rivals=("client_pool_exhaustion", "traffic_surge", "model_change", "cuda_graphs_disabled"),
     experiment=Experiment(
         id="move_the_neighbour",
         why="Pinning the service to its own cores, or moving the neighbour, takes away the contention alone.",

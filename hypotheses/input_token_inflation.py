@@ -41,7 +41,7 @@ HYPOTHESIS = Hypothesis(
         separating("answers_did_not_grow", not_grown(OUTPUT_TOKENS, within=1.25)),
         separating("short_prompts_spared", spares(INPUT_TOKENS.below_baseline_p90)),
     ),
-    upstream_of=("kv_cache_preemption", "context_overflow", "scheduler_concurrency_cap"),
+    upstream_of=("kv_cache_preemption", "context_overflow", "scheduler_concurrency_cap", "prefill_head_of_line"),
     rivals=("prefix_cache_collapse", "traffic_surge"),
     experiment=Experiment(
         id="replay_request",

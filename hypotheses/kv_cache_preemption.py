@@ -61,7 +61,7 @@ HYPOTHESIS = Hypothesis(
         ),
         separating("requests_were_evicted", shifted_by(PREEMPTIONS, UP, at_least=0.02)),
     ),
-    rivals=("traffic_surge", "scheduler_concurrency_cap"),
+    rivals=("traffic_surge", "scheduler_concurrency_cap", "request_larger_than_kv_pool", "structured_output_cost"),
     experiment=Experiment(
         id="raise_kv_space",
         why="One replica with more KV space (or fewer sequences) shows whether blocks are what is missing.",

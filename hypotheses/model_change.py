@@ -33,7 +33,7 @@ from hypotheses import (
 
 FACTS = (
     "model", "engine.model", "engine.version", "engine.fingerprint", "engine.dtype", "engine.quantization",
-    "engine.enforce_eager", "engine.tensor_parallel_size", "engine.speculative_config",
+    "engine.tensor_parallel_size", "engine.speculative_config",
 )  # fmt: skip
 DEARER = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")
 DEARER_EVEN_AT_BEST = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="p10")
@@ -57,8 +57,14 @@ HYPOTHESIS = Hypothesis(
             together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
         ),
     ),
-    upstream_of=("scheduler_concurrency_cap", "kv_cache_preemption", "retry_storm"),
-    rivals=("recent_change", "prefix_cache_collapse", "host_cpu_contention"),
+    upstream_of=(
+        "scheduler_concurrency_cap",
+        "kv_cache_preemption",
+        "retry_storm",
+        "speculative_acceptance_drop",
+        "output_truncation",
+    ),
+    rivals=("recent_change", "prefix_cache_collapse", "host_cpu_contention", "cuda_graphs_disabled", "schema_mismatch"),
     experiment=Experiment(
         id="roll_one_replica_back",
         why="Old and new side by side under the same traffic settle it.",

@@ -38,7 +38,7 @@ HYPOTHESIS = Hypothesis(
         ),
         separating("decode_follows_tokens", rises_with(DECODE, OUTPUT_TOKENS)),
     ),
-    upstream_of=("kv_cache_preemption", "scheduler_concurrency_cap"),
+    upstream_of=("kv_cache_preemption", "scheduler_concurrency_cap", "output_truncation"),
     rivals=("model_change", "traffic_surge"),
     experiment=Experiment(
         id="cap_max_tokens",

@@ -29,7 +29,7 @@ HYPOTHESIS = Hypothesis(
         necessary("dose_response", rises_with(LATENCY, RETRIEVAL)),
         separating("the_model_did_not_slow_down", not_grown(SERVER_LATENCY, within=1.4)),
     ),
-    rivals=("client_pool_exhaustion",),
+    rivals=("vector_pool_exhaustion", "rerank_slow", "dependency_slow", "client_pool_exhaustion"),
     experiment=Experiment(
         id="query_the_store_alone",
         why="The same query against the store, without the service around it, tells a slow store from waiting for it.",

@@ -50,7 +50,7 @@ HYPOTHESIS = Hypothesis(
         separating("clients_say_so", occurs(Events.RETRY, seen_by=frozenset({"application_log"}))),
     ),
     upstream_of=("scheduler_concurrency_cap", "kv_cache_preemption"),
-    rivals=("traffic_surge",),
+    rivals=("traffic_surge", "keepalive_mismatch", "proxy_buffering"),
     experiment=Experiment(
         id="back_off_one_client",
         why="One client with exponential back-off shows whether the repeats or the first tries are too many.",

@@ -35,7 +35,7 @@ HYPOTHESIS = Hypothesis(
         separating("running_sits_at_max_num_seqs", sits_at(RUNNING_WHILE_WAITING, "engine.max_num_seqs")),
         separating("waiting_is_new", shifted_by(WAITING, UP, at_least=0.5)),
     ),
-    rivals=("traffic_surge", "kv_cache_preemption"),
+    rivals=("traffic_surge", "kv_cache_preemption", "request_larger_than_kv_pool", "replica_imbalance"),
     experiment=Experiment(
         id="raise_max_num_seqs",
         why="A canary with a higher limit shows whether the limit or the machine is the bottleneck.",

@@ -62,7 +62,7 @@ HYPOTHESIS = Hypothesis(
             together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
         ),
     ),
-    rivals=("gpu_cotenant", "gpu_throttling", "batch_past_sweet_spot", "traffic_surge"),
+    rivals=("gpu_cotenant", "gpu_throttling", "batch_past_sweet_spot", "traffic_surge", "cuda_graphs_disabled"),
     experiment=Experiment(
         id="add_a_replica",
         why="Half the load on the same GPU shows whether it was full.",

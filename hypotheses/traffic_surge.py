@@ -61,10 +61,11 @@ HYPOTHESIS = Hypothesis(
         "kv_cache_preemption",
         "scheduler_concurrency_cap",
         "client_pool_exhaustion",
+        "vector_pool_exhaustion",
         "host_cpu_contention",
         "retry_storm",
     ),
-    rivals=("retry_storm", "scheduler_concurrency_cap", "kv_cache_preemption"),
+    rivals=("retry_storm", "scheduler_concurrency_cap", "kv_cache_preemption", "replica_imbalance"),
     experiment=Experiment(
         id="replay_old_rate",
         why="The same requests at the old rate against one replica show whether the rate alone is too much.",

@@ -25,6 +25,15 @@ class Failure(Exception):
 
     type: str
     message: str
+    cause: str = ""
+    """What it was raised from, which the log shows and the span does not."""
+
+
+REFUSED = Failure("APIConnectionError", "Connection error.", "httpx.ConnectError: [Errno 111] Connection refused")
+DROPPED = Failure(
+    "APIConnectionError", "Connection error.",
+    "httpx.RemoteProtocolError: Server disconnected without sending a response.",
+)  # fmt: skip
 
 
 def record_served(telemetry: Telemetry, source: Source, ids: tuple[str, str], job: Job) -> None:
@@ -54,10 +63,14 @@ def record_call(
 ) -> None:  # fmt: skip
     """The client's span (`ids`: trace, own, parent), its duration, and on success its log line and its tokens."""
     genai = replace(source, scope="opentelemetry.instrumentation.genai.openai")
-    labels = ASKED | ({"error.type": failure.type} if failure else {"gen_ai.response.model": "tiny-llama"})
+    asked = ASKED | ({"gen_ai.request.model": job.adapter} if job.adapter else {})
+    answered_by = {"gen_ai.response.model": asked["gen_ai.request.model"]}
+    labels = asked | ({"error.type": failure.type} if failure else answered_by)
     values = labels | {"gen_ai.request.max_tokens": job.max_tokens} | ({} if failure else _answered(job, model))
+    values |= {"gen_ai.output.type": "json"} if job.schema else {}
+    values |= {"gen_ai.response.time_to_first_chunk": job.first_seen - times[0]} if job.first_seen else {}
     error = (failure.type, failure.message) if failure else None
-    telemetry.span(genai, "chat tiny-llama", CLIENT, ids, *times, values, error)
+    telemetry.span(genai, f"chat {asked['gen_ai.request.model']}", CLIENT, ids, *times, values, error)
     name, begun, now = "gen_ai.client.operation.duration", *times
     telemetry.measure(genai, name, "s", SECONDS, labels, now, now - begun, ids[:2])
     if failure:
@@ -83,11 +96,20 @@ def _finish(job: Job) -> str:
     return "length" if job.output >= job.max_tokens else "stop"
 
 
-def refusal(job: Job, limit: int) -> str:
-    """The client's error for a prompt that does not fit."""
+def refusal(job: Job, limit: int) -> Failure:
+    """The client's error for what the engine did not answer."""
+    if job.status == 500:
+        return Failure(
+            "InternalServerError", "Error code: 500 - {'error': {'message': 'EngineCore died', 'code': 500}}"
+        )
     asked = job.prompt + job.max_tokens
-    return (
-        f"Error code: 400 - {{'error': {{'message': \"This model's maximum context length is {limit} tokens. However, "
-        f"you requested {asked} tokens ({job.prompt} in the messages, {job.max_tokens} in the completion). Please "
-        "reduce the length of the messages or completion.\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
+    why = (
+        "1 validation error: {'type': 'extra_forbidden', 'loc': ('body', 'tool_resources'), 'msg': 'Extra inputs are "
+        "not permitted'}"
+        if job.malformed
+        else f"This model's maximum context length is {limit} tokens. However, you requested {asked} tokens "
+        f"({job.prompt} in the messages, {job.max_tokens} in the completion). Please reduce the length of the messages "
+        "or completion."
     )
+    body = f"{{'message': \"{why}\", 'type': 'BadRequestError', 'param': None, 'code': 400}}"
+    return Failure("BadRequestError", f"Error code: 400 - {{'error': {body}}}")

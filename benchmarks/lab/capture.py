@@ -1,26 +1,32 @@
-"""Runs a scenario and writes it as a capture: traces, metrics, logs, metric pages, engine log, truth."""
+"""Runs a scenario and writes it as a capture: traces, metrics, logs, metric pages, logs of engine and kernel, truth."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.lab import dcgm
 from benchmarks.lab.client import Client
 from benchmarks.lab.clock import Clock, Process
-from benchmarks.lab.engine import Engine
-from benchmarks.lab.engine_log import Books, EngineLog
+from benchmarks.lab.dcgm import Dcgm
 from benchmarks.lab.host import Host
+from benchmarks.lab.kernel import KernelLog
 from benchmarks.lab.otlp import attributes
+from benchmarks.lab.server import START_UP_S, Server
+from benchmarks.lab.steps import store_figures
 from benchmarks.lab.telemetry import Source, Telemetry
-from benchmarks.lab.world import Phase, Scenario
+from benchmarks.lab.world import Scenario
 
 EPOCH = 1_796_100_000
-WARM_UP_S, WINDOW_S, DRAIN_S, START_UP_S, READY_S, SCRAPE_S = 18.0, 74.0, 10.0, 27.0, 3.0, 2.0
+WARM_UP_S, WINDOW_S, DRAIN_S, READY_S, SCRAPE_S = 18.0, 74.0, 10.0, 3.0, 2.0
 FIGURES_S = 10.0
+FAULT_S, FAULTS_S = 10.0, 40.0
+"""When the GPU fails for the first time in the incident, and how long until it does again."""
+ECC_ERROR = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"
 
 
 class Run:
@@ -29,20 +35,22 @@ class Run:
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario = scenario
         self.rng = np.random.default_rng([seed, *scenario.name.encode()])
-        self.clock, self.log = Clock(), EngineLog()
+        self.clock = Clock()
         self.telemetry = Telemetry(EPOCH + seed * 1000, self.rng)
         self.host = Host(scenario.baseline, self.rng, scenario.busy)
         self.client = Client(scenario.baseline, self.clock, self.host, self.telemetry, self.rng)
-        self.pages: dict[int, bytes] = {}
-        self.up = False
+        replicas = range(scenario.baseline.client.replicas)
+        self.servers = [Server(self.clock, self.host, self.telemetry, self.rng) for _ in replicas]
+        self.client.servers = self.servers
+        self.dcgm, self.kernel = Dcgm(self.rng), KernelLog(self.telemetry)
         self.node = Source("node-agent", self._instance(), "opentelemetry.instrumentation.system_metrics")
 
     def windows(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Run it; the two windows in Unix seconds."""
-        self._boot(self.scenario.baseline, 0.0)
-        self.clock.start(self._scrape())
-        self.clock.start(self._figures())
-        self.clock.start(self._node())
+        for server in self.servers:
+            server.boot(self.scenario.baseline, 0.0)
+        for process in (self._scrape(), self._figures(), self._node(), self._device()):
+            self.clock.start(process)
         now = READY_S + WARM_UP_S
         self.clock.start(self._arrivals(READY_S, now + WINDOW_S))
         self.clock.run(now + WINDOW_S)
@@ -53,31 +61,22 @@ class Run:
         self.client.change(self.scenario.incident)
         self.host.phase = self.scenario.incident
         begin = self.clock.now
+        self.clock.start(self._faults())
         self.clock.start(self._arrivals(begin, begin + WINDOW_S))
         self.clock.run(begin + WINDOW_S + DRAIN_S)
         epoch = self.telemetry.epoch
         return (epoch + baseline[0], epoch + baseline[1]), (epoch + begin, epoch + begin + WINDOW_S)
 
     def _restart(self) -> None:
-        self.log.stopped(self._unix())
-        self.up = False
+        incident = self.scenario.incident
+        for server in self.servers:
+            server.stop()
         self.clock.run(self.clock.now + START_UP_S)
-        self._boot(self.scenario.incident, START_UP_S)
+        for server in self.servers:
+            server.fail_to_load(incident.engine) if incident.engine.broken_weights else server.boot(
+                incident, START_UP_S
+            )
         self.clock.run(self.clock.now + READY_S)
-
-    def _boot(self, phase: Phase, took: float) -> None:
-        """The engine is ready now; it was started `took` seconds before."""
-        start = self._unix() - took
-        self.log.started(phase.engine, start, took)
-        self.books = Books(phase.engine, self.log, start)
-        self.engine = Engine(phase.engine, self.clock, self.host, self.rng, self.books)
-        self.client.engine = self.engine
-        self.client.engine_source = Source("vllm", self._instance(), "vllm.tracing.otel")
-        self.up = True
-        t, own = self.telemetry.trace_id(), self.telemetry.span_id()
-        source = Source("vllm", self.client.engine_source.instance, "vllm.v1.engine.core_client")
-        begin = self.clock.now - took
-        self.telemetry.span(source, "Overall Loading", 1, (t, own, ""), begin, self.clock.now, {})
 
     def _arrivals(self, begin: float, end: float) -> Process:
         """Poisson arrivals whose rate itself comes in bursts."""
@@ -92,24 +91,56 @@ class Run:
 
     def _scrape(self) -> Process:
         while True:
-            if self.up:
-                self.pages[self.telemetry.nano(self.clock.now) // 1_000_000] = self.books.metrics.page(self.engine)
-                self.log.access("GET", "/metrics", 200)
+            for server in self.servers:
+                server.scrape()
+                self._hold_to_its_memory(server)
             yield SCRAPE_S
+
+    def _hold_to_its_memory(self, server: Server) -> None:
+        """The kernel ends whatever takes more memory than it may."""
+        phase, engine = self.host.phase, server.engine
+        limit = phase.engine.memory_limit
+        if engine is not None and limit is not None and server.books.metrics.resident > limit:
+            self.kernel.killed(self.clock.now, server.log.pid + 60, server.books.metrics.resident)
+            server.die("", phase)
+
+    def _faults(self) -> Process:
+        """The GPU's own faults; each ends the engine that computes on it."""
+        gpu = self.scenario.incident.gpu
+        if gpu is None or not gpu.xid:
+            return
+        yield FAULT_S
+        while True:
+            self.dcgm.fault(gpu.xid)
+            self.kernel.xid(self.clock.now, gpu.xid, self.servers[0].log.pid + 60)
+            if self.servers[0].engine is not None:
+                self.servers[0].die(ECC_ERROR, self.host.phase)
+            yield FAULTS_S
 
     def _figures(self) -> Process:
         while True:
             yield FIGURES_S
-            if self.up:
-                self.books.figures(self.engine, FIGURES_S, self._unix())
+            for server in self.servers:
+                server.figures(FIGURES_S)
+
+    def _device(self) -> Process:
+        while (gpu := self.host.phase.gpu) is not None:
+            stamp = self.telemetry.nano(self.clock.now) // 1_000_000
+            shares = [s.engine.config.memory_share for s in self.servers if s.engine is not None]
+            self.dcgm.scrape(stamp, gpu, self._spent(), sum(shares))
+            yield dcgm.SCRAPE_S
+
+    def _spent(self) -> np.ndarray:
+        return np.asarray(np.sum([server.spent for server in self.servers], axis=0))
 
     def _node(self) -> Process:
         before = 0.0
         while True:
             yield SCRAPE_S
-            busy = self.engine.busy_s - before if self.engine.busy_s >= before else self.engine.busy_s
-            before = self.engine.busy_s
+            busy, before = float(self._spent()[0]) - before, float(self._spent()[0])
             self.telemetry.metrics(self.node, self.clock.now, [self._cpu(min(busy / SCRAPE_S, 1.0))])
+            if pooled := store_figures(self.client, self.telemetry.nano(self.clock.now)):
+                self.telemetry.metrics(self.client.source, self.clock.now, pooled)
 
     def _cpu(self, engine_busy: float) -> dict[str, object]:
         now = str(self.telemetry.nano(self.clock.now))
@@ -120,9 +151,6 @@ class Run:
         ]
         return {"name": "system.cpu.utilization", "unit": "1", "gauge": {"dataPoints": points}}
 
-    def _unix(self) -> float:
-        return self.telemetry.epoch + self.clock.now
-
     def _instance(self) -> str:
         return str(uuid.UUID(bytes=self.rng.bytes(16), version=4))
 
@@ -131,19 +159,29 @@ def write_capture(scenario: Scenario, folder: Path, seed: int) -> None:
     """Simulate and write; the same seed gives the same bytes."""
     run = Run(scenario, seed)
     baseline, incident = run.windows()
-    scrape = folder / "scrape"
-    scrape.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "traces.jsonl", run.telemetry.trace_lines())
     _write(folder / "metrics.jsonl", run.telemetry.metric_lines())
     _write(folder / "logs.jsonl", run.telemetry.log_lines())
-    _write(folder / "vllm.log", run.log.lines)
-    for stamp, page in run.pages.items():
-        (scrape / f"{stamp}.prom").write_bytes(page)
+    for number, server in enumerate(run.servers):
+        suffix = f"-{number}" if number else ""
+        _write(folder / f"vllm{suffix}.log", server.log.lines)
+        _write_pages(folder / f"scrape{suffix}", server.pages)
+    if run.kernel.needed(scenario):
+        _write(folder / "kernel.log", run.kernel.lines)
+    if run.dcgm.pages:
+        _write_pages(folder / "dcgm", run.dcgm.pages)
     truth = {
         "name": scenario.name, "id": scenario.truth, "also": list(scenario.also), "symptom": scenario.symptom,
-        "seed": seed, "baseline": baseline, "incident": incident,
+        "truths": list(scenario.truths or (scenario.truth,)), "seed": seed, "baseline": baseline, "incident": incident,
     }  # fmt: skip
     (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_pages(folder: Path, pages: Mapping[int, bytes]) -> None:
+    folder.mkdir(exist_ok=True)
+    for stamp, page in pages.items():
+        (folder / f"{stamp}.prom").write_bytes(page)
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

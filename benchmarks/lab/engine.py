@@ -23,11 +23,17 @@ class Job:
     output: int
     max_tokens: int
     prefix: int
+    schema: bool = False
+    adapter: str = ""
+    guessable: float = 0.0
+    malformed: bool = False
     done: Signal = field(default_factory=Signal)
     arrived: float = 0.0
     queued: float = 0.0
     scheduled: float | None = None
     first_token: float | None = None
+    first_seen: float | None = None
+    """When the caller had the first token, where it was streamed."""
     last_token: float = 0.0
     left: float = 0.0
     computed: int = 0
@@ -52,6 +58,9 @@ class Watcher(Protocol):
     def token(self, job: Job, seconds: float | None) -> None:
         """A token came; seconds since the one before, None for the first."""
 
+    def drafted(self, drafted: int, accepted: int) -> None:
+        """A step guessed tokens of a request and kept some of them, beside the one that it brought anyway."""
+
     def preempted(self, job: Job) -> None:
         """A request lost its blocks."""
 
@@ -60,7 +69,8 @@ class Watcher(Protocol):
 
 
 class Engine:
-    """Serves jobs step by step; `busy_s` counts the seconds it computed."""
+    """Serves jobs step by step. It counts the seconds it was busy, `gpu_s` those of them in which a GPU computes, and
+    `sm_s` how much of the GPU is full in them."""
 
     def __init__(
         self, config: EngineConfig, clock: Clock, host: Host, rng: np.random.Generator, watcher: Watcher
@@ -69,8 +79,11 @@ class Engine:
         self.waiting: deque[Job] = deque()
         self._inbox: list[Job] = []
         self.running: list[Job] = []
-        self.busy_s = 0.0
+        self.busy_s = self.gpu_s = self.sm_s = 0.0
         self.started = clock.now
+        self.loaded: list[str] = []
+        """Adapters in their slots, the one used last behind."""
+        self._dead = False
         self._stepping = False
         self._prefix_known = False
 
@@ -87,6 +100,12 @@ class Engine:
             job.status = 499
             self._leave(job)
 
+    def die(self) -> None:
+        """Whatever is here fails, and whatever comes."""
+        self._dead = True
+        for job in [*self.running, *self.waiting, *self._inbox]:
+            self._refuse(job, 500)
+
     @property
     def usage(self) -> float:
         """Share of KV blocks in use; one block is the engine's own."""
@@ -95,21 +114,28 @@ class Engine:
     def _enqueue(self, job: Job) -> None:
         if job.done.fired:
             return
-        if job.prompt + job.max_tokens > self.config.max_model_len:
-            job.status = 400
-            self._leave(job)
-            return
+        if self._dead:
+            return self._refuse(job, 500)
+        if job.malformed or job.prompt + job.max_tokens > self.config.max_model_len:
+            return self._refuse(job, 400)
         self._inbox.append(job)
         if not self._stepping:
             self._step()
+
+    def _refuse(self, job: Job, status: int) -> None:
+        job.status = status
+        self._leave(job)
 
     def _step(self) -> None:
         self._receive()
         plan = self._schedule()
         self._stepping = bool(plan)
         if plan:
-            seconds = self._seconds(len(plan), sum(n for _, n in plan if n > 1))
+            host, device = self._seconds(plan)
+            seconds = host + device
             self.busy_s += seconds
+            self.gpu_s += device
+            self.sm_s += device * occupancy(len(plan), _prompt_tokens(plan))
             self.clock.after(seconds, lambda: self._computed(plan))
 
     def _receive(self) -> None:
@@ -119,12 +145,25 @@ class Engine:
         self.waiting.extend(self._inbox)
         self._inbox.clear()
 
-    def _seconds(self, sequences: int, prompt_tokens: int) -> float:
-        c = self.config
-        work = (c.base_s + c.seq_s * sequences + c.token_s * prompt_tokens) * c.slowdown
+    def _seconds(self, plan: list[tuple[Job, int]]) -> tuple[float, float]:
+        """Seconds of a step in which a GPU waits for the host, and in which it computes."""
+        c, gpu = self.config, self.host.phase.gpu
+        beyond = max(0, len(plan) - c.knee) if c.knee else 0
+        sequences = c.seq_s * (len(plan) - beyond) + c.beyond_s * beyond
+        work = (c.base_s + sequences + c.token_s * _prompt_tokens(plan)) * c.slowdown * (gpu.slowness if gpu else 1)
+        waits = c.host_s + c.mask_s * sum(job.schema for job, _ in plan)
         warm = 1 + c.warm_up_factor * exp(-(self.clock.now - self.started) / c.warm_up_s)
         hiccup = self.rng.exponential(0.02) if self.rng.random() < 0.004 else 0.0
-        return float(work * warm * self.host.slowness(self.clock.now) * self.rng.lognormal(0, 0.15) + hiccup)
+        speed = warm * self.host.slowness(self.clock.now) * self.rng.lognormal(0, 0.15)
+        loads = c.lora_load_s * self._load({job.adapter for job, _ in plan} - {""})
+        return float(waits * speed + hiccup + loads), float(work * speed)
+
+    def _load(self, asked: set[str]) -> int:
+        """How many of these adapters were in no slot; they are now, and those used longest ago are not."""
+        new = len(asked - set(self.loaded))
+        kept = [name for name in self.loaded if name not in asked]
+        self.loaded = [*kept, *sorted(asked)][-max(self.config.max_loras, len(asked)) :] if asked else self.loaded
+        return new
 
     def _schedule(self) -> list[tuple[Job, int]]:
         budget, plan, full = self.config.max_num_batched_tokens, dict[Job, int](), False
@@ -184,7 +223,20 @@ class Engine:
             job.computed += count
             if job.computed >= job.tokens:
                 self._token(job)
+                self._accept(job)
         self._step()
+
+    def _accept(self, job: Job) -> None:
+        """Of the drafted tokens those before the first wrong one are kept."""
+        drafts = self.config.drafts
+        if not drafts or job not in self.running or job.generated < 2:  # nothing is drafted in prefill
+            return
+        guesses = self.rng.random(drafts) < job.guessable
+        accepted = min(int(np.argmin(np.append(guesses, False))), job.output - job.generated)
+        job.generated, job.computed = job.generated + accepted, job.computed + accepted
+        self.watcher.drafted(drafts, accepted)
+        if job.generated >= job.output:
+            self._leave(job)
 
     def _token(self, job: Job) -> None:
         now = self.clock.now
@@ -203,3 +255,15 @@ class Engine:
         job.left = self.clock.now + float(self.rng.lognormal(np.log(8e-4), 0.4))
         self.watcher.ended(job)
         self.clock.after(job.left - self.clock.now, lambda: job.done.fire(job))
+
+
+def occupancy(sequences: int, prompt_tokens: int) -> float:
+    """Share of the SMs that a step keeps busy: a small batch is a few thread blocks, a prefill fills the GPU.
+
+    The recorded H100 was filled to 65 % by 256 sequences of a small model; here a batch of 30 fills all.
+    """
+    return min(1.0, 0.4 + 0.02 * sequences + 1e-3 * prompt_tokens)
+
+
+def _prompt_tokens(plan: list[tuple[Job, int]]) -> int:
+    return sum(count for _, count in plan if count > 1)

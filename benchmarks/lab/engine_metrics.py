@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -17,6 +19,7 @@ COUNTERS = (
     "num_preemptions", "prompt_tokens", "prompt_tokens_cached", "generation_tokens", "prefix_cache_queries",
     "prefix_cache_hits",
 )  # fmt: skip
+SPECULATION = ("drafts", "draft_tokens", "accepted_tokens")
 GAUGES = ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc")
 HISTOGRAMS = {
     "request_prompt_tokens": TOKENS,
@@ -43,11 +46,14 @@ class EngineMetrics:
         self._named: dict[str, MetricWrapperBase] = {}
         self._config_info(config)
         Gauge("process_start_time_seconds", "Start of the process.", registry=self.registry).set(start_unix_s)
+        self._memory = Gauge("process_resident_memory_bytes", "Resident memory.", registry=self.registry)
+        self.resident, self._leak = config.memory_bytes, config.leak_bytes
+        self._loras = _loras(self.registry) if config.max_loras else None
         self.http = Counter(
             "http_requests", "Requests by method, status and handler.", ["handler", "method", "status"],
             registry=self.registry,
         )  # fmt: skip
-        for name in COUNTERS:
+        for name in (*COUNTERS, *(f"spec_decode_num_{name}" for name in SPECULATION if config.drafts)):
             self._counter(name)
         for name, buckets in HISTOGRAMS.items():
             self._histogram(name, buckets)
@@ -74,16 +80,23 @@ class EngineMetrics:
         self._add("prompt_tokens_cached", job.cached)
         self._see("time_to_first_token_seconds", job.last_token - job.arrived)
 
+    def drafted(self, drafted: int, accepted: int) -> None:
+        """Count a draft; what was accepted of it are generated tokens, though none of them was waited for."""
+        for name, amount in zip(SPECULATION, (1, drafted, accepted), strict=True):
+            self._add(f"spec_decode_num_{name}", amount)
+        self._add("generation_tokens", accepted)
+
     def preempted(self, job: Job) -> None:
         """Count a preemption."""
         self._add("num_preemptions", 1)
 
     def ended(self, job: Job) -> None:
         """Book a finished request."""
+        self.resident += self._leak
         if job.status == 499:
             self.success.labels(**LABELS, finished_reason="abort").inc()
             return
-        family = "2xx" if job.status == 200 else "4xx"
+        family = f"{job.status // 100}xx"
         self.http.labels(handler="/v1/chat/completions", method="POST", status=family).inc()
         if job.status != 200 or job.first_token is None or job.scheduled is None:
             return
@@ -104,8 +117,12 @@ class EngineMetrics:
         ):
             self._see(name, value)
 
-    def page(self, engine: Engine) -> bytes:
-        """The page as it stands."""
+    def page(self, engine: Engine, unix_s: float) -> bytes:
+        """The page as it stands at this Unix time."""
+        self._memory.set(self.resident)
+        if self._loras is not None:
+            states = (_adapters(engine.running), _adapters(engine.waiting))
+            self._loras.labels(str(engine.config.max_loras), *states).set(unix_s)
         for name, value in zip(GAUGES, (len(engine.running), len(engine.waiting), engine.usage), strict=True):
             gauge = self._named[name]
             assert isinstance(gauge, Gauge)
@@ -119,7 +136,7 @@ class EngineMetrics:
             "cache_dtype": "auto",
             "enable_prefix_caching": config.prefix_caching,
             "engine": 0,
-            "gpu_memory_utilization": 0.92,
+            "gpu_memory_utilization": config.memory_share,
             "kv_cache_size_tokens": config.blocks * config.block_size,
             "num_gpu_blocks": config.blocks,
         }
@@ -142,3 +159,13 @@ class EngineMetrics:
         histogram = self._named[name]
         assert isinstance(histogram, Histogram)
         histogram.observe(value)
+
+
+def _loras(registry: CollectorRegistry) -> Gauge:
+    """An info metric whose value is the time of the state; earlier states stay on the page."""
+    labels = ("max_lora", "running_lora_adapters", "waiting_lora_adapters")
+    return Gauge("vllm:lora_requests_info", "Running stats on lora requests.", labels, registry=registry)
+
+
+def _adapters(jobs: Iterable[Job]) -> str:
+    return ",".join(dict.fromkeys(job.adapter for job in jobs if job.adapter))

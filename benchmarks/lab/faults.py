@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from benchmarks.lab.engine_faults import ENGINE_FAULTS
 from benchmarks.lab.world import Phase, Scenario
 
 CALM = Phase()
@@ -88,6 +89,38 @@ def retrieval_slow(severity: float) -> Scenario:
     return _one("retrieval_slow", before, before.with_(client={"retrieval_s": 1.2 * severity}))
 
 
+def rerank_slow(severity: float) -> Scenario:
+    """The reranker takes longer; questions that were asked before skip it."""
+    before = CALM.with_(client={"rerank_s": 0.03})
+    return _one("rerank_slow", before, before.with_(client={"rerank_s": 0.03 * (1 + 7 * severity)}))
+
+
+def vector_pool_exhaustion(severity: float) -> Scenario:
+    """Connections to the store are given back late, until all of the pool are out."""
+    before = CALM.with_(client={"store_pool": 8})
+    return _one("vector_pool_exhaustion", before, before.with_(client={"store_held_s": 3.0 * severity}))
+
+
+def dependency_slow(severity: float) -> Scenario:
+    """The profile service that each request asks first takes longer."""
+    before = CALM.with_(client={"profile_s": 0.02})
+    return _one("dependency_slow", before, before.with_(client={"profile_s": 0.02 * (1 + 8 * severity)}))
+
+
+def dependency_fails(severity: float) -> Scenario:
+    """The profile service refuses a part of the calls."""
+    before = CALM.with_(client={"profile_s": 0.02})
+    after = before.with_(client={"profile_errors": min(0.2 * severity, 1.0)})
+    return _one("dependency_fails", before, after, truth="dependency_slow", symptom="errors")
+
+
+def output_truncation(severity: float) -> Scenario:
+    """The limit on an answer is lowered to what half of the answers need."""
+    before = CALM.with_(load={"max_tokens": 60})
+    after = before.with_(load={"max_tokens": max(2, round(19 / severity))})
+    return _one("output_truncation", before, after, symptom="quality")
+
+
 def empty_retrieval(severity: float) -> Scenario:
     """The search finds nothing for most requests."""
     after = CALM.with_(client={"empty_share": min(0.6 * severity, 1.0)})
@@ -154,8 +187,10 @@ FAULTS: dict[str, Maker] = {
     for maker in (
         input_token_inflation, output_token_inflation, context_overflow, kv_cache_preemption, kv_demand_grown,
         prefix_caching_off, prefixes_unique, scheduler_concurrency_cap, traffic_surge, host_cpu_contention,
-        retrieval_slow, empty_retrieval, client_pool_exhaustion, retry_storm_spans, retry_storm_hidden, model_change,
-        cold_start, healthy, healthy_restart, healthy_new_version, healthy_slower_machine, healthy_faster,
+        retrieval_slow, rerank_slow, vector_pool_exhaustion, dependency_slow, dependency_fails, output_truncation,
+        empty_retrieval, client_pool_exhaustion, retry_storm_spans, retry_storm_hidden, model_change,
+        cold_start, *ENGINE_FAULTS, healthy, healthy_restart, healthy_new_version, healthy_slower_machine,
+        healthy_faster,
     )
 }  # fmt: skip
 """Every fault by its name."""

@@ -25,7 +25,7 @@ def main() -> None:
             put(item)
         put(None)
         out.flush()
-    except (BrokenPipeError, KeyboardInterrupt):
+    except BrokenPipeError:
         os._exit(1)
 
 

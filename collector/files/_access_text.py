@@ -13,9 +13,13 @@ _CLF = r"\[(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?: ([
 _ASKED = r'"([A-Z]{3,10}) (\S+)(?: (?:HTTP|http)/[\d.]+)?"'
 _NGINX = re.compile(rf'\S{{1,80}} \S{{1,80}} .{{1,200}}? ?{_CLF} {_ASKED} (\d{{3}}) (?:\d+|-)(?: "[^"]*" "[^"]*")?(.*)')
 _RT = re.compile(r"(?:\brt=|request_time[=:]) ?\"?(\d{1,6}\.\d{1,6})|^ (?:\"[^\"]*\" )?(\d{1,6}\.\d{3})(?=\s|$)")
+_TRY = r"(?:\d{1,6}\.\d{1,6}|-)"
+_TRIES = rf"{_TRY}(?:(?:, ?| : ){_TRY}){{0,20}}"
 _UPSTREAM = re.compile(
-    r"(?:\burt=|upstream_response_time[=:]) ?\"?(\d{1,6}\.\d{1,6})|^ (?:\"[^\"]*\" )?\d+\.\d{3} (\d{1,6}\.\d{3})"
+    rf"(?:\burt=|upstream_response_time[=:]) ?\"?({_TRIES})|^ (?:\"[^\"]*\" )?\d+\.\d{{3}} ({_TRIES})(?=\s|$)"
 )
+_SECONDS = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
+_LOCAL = re.compile(_CLF)
 _ENVOY = re.compile(
     rf'\[{ISO.pattern}\] {_ASKED} (\d{{1,3}}) (\S+) (?:\S+ (?:\S+ )?"[^"]*" )?(\d+|-) (\d+|-) (\d+) (\d+|-)(.*)'
 )
@@ -51,6 +55,29 @@ def counted_in(text: str) -> tuple[int, int] | None:
     return (end, int(match[9])) if match and end is not None else None
 
 
+def clf_unix_nano(text: str) -> int | None:
+    """The time of `30/Nov/2026:03:31:05 +0000`, nginx's `$time_local`; None for any other text."""
+    match = _LOCAL.fullmatch(f"[{text.strip('[] ')}]")
+    return _clf(*match.groups()) if match else None
+
+
+def upstream_of(written: str) -> tuple[float, int] | None:
+    """(seconds, tries) of nginx's `$upstream_response_time`: one time a server it tried, `-` where none answered;
+    ` : ` parts the groups of an internal redirect. None where no time is written."""
+    tries = [one.strip() for one in written.replace(" : ", ",").split(",")]
+    times = [float(one) for one in tries if _SECONDS.fullmatch(one)]
+    return (round(sum(times), 6), len(tries)) if times else None
+
+
+def upstream_attributes(written: str) -> dict[str, Value]:
+    """What nginx's `$upstream_response_time` tells; several tries are a first one and its repeats."""
+    if (found := upstream_of(written)) is None:
+        return {}
+    seconds, tries = found
+    again: dict[str, Value] = {"http.request.resend_count": tries - 1} if tries > 1 else {}
+    return {"upstream.duration": seconds, **again}
+
+
 def _clf(day: str, month: str, year: str, clock: str, fraction: str | None, zone: str | None) -> int | None:
     moment = ISO.match(f"{year}-{MONTHS.get(month, 0):02}-{day}T{clock}.{fraction or 0}{zone or ''}")
     return iso_unix_nano(moment) if moment else None
@@ -65,7 +92,7 @@ def _nginx(match: re.Match[str]) -> Request | None:
     seconds = float(took[1] or took[2])
     attributes: dict[str, Value] = {}
     if upstream := _UPSTREAM.search(rest):
-        attributes["upstream.duration"] = float(upstream[1] or upstream[2])
+        attributes |= upstream_attributes(upstream[1] or upstream[2])
     grpc = grpc_code(found[1]) if (found := _GRPC.search(rest)) else None
     start = end - round(seconds * SECOND)
     return Request("nginx", start, seconds, match[7], match[8], int(match[9]), grpc, attributes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +44,12 @@ class Aside:
         """Start reading `paths`; the process waits when nobody takes what it read."""
         command = [sys.executable, "-P", "-m", "collector.files", json.dumps(asdict(options)), *paths]
         ours = os.environ | {SUPERVISED: str(os.getpid())}
-        process = subprocess.Popen(command, stdin=sys.stdin, stdout=subprocess.PIPE, env=ours)
-        self._begun.append((paths, process))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:  # Ctrl-C is sent to both: this process answers it and ends that one, which is born with it blocked
+            process = subprocess.Popen(command, stdin=sys.stdin, stdout=subprocess.PIPE, env=ours)
+            self._begun.append((paths, process))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def read(
         self, paths: Sequence[str], options: Options, progress: Callable[[str], None] | None = None

@@ -39,14 +39,60 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
     "tollens.pool_timeout": (
         "PoolTimeout",
-        "QueuePool limit",
         "Timed out waiting for a connection from the pool",
         "Timeout acquiring a connection",
-        "connection pool exhausted",
         "Connection pool timed out",
-        "couldn't get a connection after",
         "Timeout waiting for connection from pool",
+    ),
+    "tollens.store_pool_timeout": (
+        "QueuePool limit",
+        "connection pool exhausted",
+        "couldn't get a connection after",
         "Connection is not available, request timed out",
+        "Too many connections",
+        "remaining connection slots",
+    ),
+    "tollens.dimension_mismatch": (
+        "Vector dimension error",
+        "dimension mismatch",
+        "dimensions do not match",
+        "dimension … does not match",
+        "expected … dimensions, not",
+        "elements cannot be divided by",
+        "Embedding dim mismatch",
+        "different vector dimensions",
+        "vector dimension … mismatch",
+        "Embedding dimension … does not match collection dimensionality",
+    ),
+    "tollens.answer_cut": (
+        "Unterminated string starting at",
+        "Unexpected end of JSON input",
+        "EOF while parsing",
+        "LengthFinishReasonError",
+        "length limit was reached",
+    ),
+    "tollens.schema_refused": (
+        "validation error for",
+        "validation errors for",
+        "extra_forbidden",
+        "Extra inputs are not permitted",
+        "ResponseValidationError",
+    ),
+    "tollens.keepalive_refused": (
+        "too_many_pings",
+        "too many pings",
+        "ENHANCE_YOUR_CALM",
+        "keepalive ping failed to receive ACK",
+    ),
+    "tollens.connection_lost": (
+        "Connection reset by peer",
+        "ECONNRESET",
+        "socket hang up",
+        "RemoteDisconnected",
+        "Server disconnected without sending a response",
+        "transport is closing",
+        "upstream prematurely closed connection",
+        "received prior goaway",
     ),
     "tollens.nccl_failure": (
         "NCCL error",
@@ -58,6 +104,9 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
     "tollens.model_load_failure": (
         "SafetensorError",
+        "MetadataIncompleteBuffer",
+        "invalid load key",
+        "PytorchStreamReader failed",
         "does not appear to have a file named",
         "is not a local folder and is not a valid model identifier",
         "Failed to load model",
@@ -66,6 +115,15 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "Cannot find any model weights",
         "has model type … does not recognize this architecture",
         "Error no file named … found in directory",
+    ),
+    "tollens.driver_mismatch": (
+        "Error 802: system not yet initialized",
+        "Error 803: system has unsupported display driver",
+        "Error 804: forward compatibility was attempted",
+        "CUDA driver version is insufficient for CUDA runtime version",
+        "The NVIDIA driver on your system is too old",
+        "no kernel image is available for execution on the device",
+        "CUDA error: the provided PTX was compiled with an unsupported toolchain",
     ),
     "tollens.engine_dead": (
         "EngineCore encountered a fatal error",
@@ -94,8 +152,15 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-APPLICATION = frozenset({"tollens.context_overflow", "tollens.pool_timeout", "tollens.retry", "tollens.out_of_memory"})
-ENGINE = frozenset(PHRASES) - {"tollens.pool_timeout", "tollens.retry"}
+_CLIENTS = frozenset(
+    f"tollens.{name}"
+    for name in (
+        "pool_timeout", "store_pool_timeout", "dimension_mismatch", "answer_cut", "schema_refused",
+        "keepalive_refused", "connection_lost", "retry",
+    )
+)  # fmt: skip
+APPLICATION = _CLIENTS | {"tollens.context_overflow", "tollens.out_of_memory"}
+ENGINE = frozenset(PHRASES) - _CLIENTS
 
 
 def squeezed(text: str) -> str:

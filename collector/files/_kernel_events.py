@@ -1,6 +1,6 @@
 """What lines of the kernel tell that a cause may be made of. Read from text without white space, in lower case, so
 a line broken by a terminal reads the same. Forms: NVIDIA's Xid messages, mm/oom_kill.c, drivers/pci/pcie/aer.c,
-kernel/watchdog.c, kernel/hung_task.c, arch/x86/kernel/cpu/mce."""
+kernel/watchdog.c, kernel/hung_task.c, arch/x86/kernel/cpu/mce. Gaps are bounded, or a long line would take long."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ HAPPENINGS = tuple(
         ("xid", rf"(?<!s)xid\((?:pci:)?{_PCI}[^)]*\):(?P<xid>\d+)(?:,pid='?(?P<pid>\d+)'?)?"
                 r"(?:,name=(?P<process>[^,<]+))?"),
         ("nvswitch_error", rf"sxid\((?:pci:)?{_PCI}[^)]*\):(?P<sxid>\d+)"),
-        ("gpu_lost", rf"nvrm:.*?(?:gpu(?:at)?(?:pci:)?{_PCI}.*?)?gpuhasfallenoffthebus"),
+        ("gpu_lost", rf"nvrm:.{{0,100}}?(?:gpu(?:at)?(?:pci:)?{_PCI}.{{0,40}}?)?gpuhasfallenoffthebus"),
         ("oom_kill", r"outofmemory:kill(?:ed)?process(?P<pid>\d+),?(?:uid\d+,)?\(?(?P<process>[^),]*)"),
-        ("pcie_error", rf"(?:{_PCI}:)?(?:pciebuserror:severity=(?P<severity>\w+?)(?:,type|\(|$)|aer:.*?error)"),
-        ("machine_check", r"\[hardwareerror\]|mce:.*?(?:machinecheck|hardwareerror)|edac\w*:?mc\d+:\d+[cu]e"),
+        ("pcie_error", rf"(?:{_PCI}:)?(?:pciebuserror:severity=(?P<severity>\w+?)(?:,type|\(|$)|aer:.{{0,200}}?error)"),
+        ("machine_check", r"\[hardwareerror\]|mce:.{0,200}?(?:machinecheck|hardwareerror)|edac\w*:?mc\d+:\d+[cu]e"),
         ("kernel_stall", r"(?:soft|hard)lockup-cpu#?\d+|blockedformorethan(?P<seconds>\d+)seconds"
                          r"|self-detectedstall|detectedhardlockup"),
-        ("cpu_throttled", r"temperatureabovethreshold,cpuclock(?:is)?throttled|(?:cpu|package)\d*:.*clockthrottled"),
+        ("cpu_throttled", r"temperatureabovethreshold,cpuclock(?:is)?throttled"
+                          r"|(?:cpu|package)\d*:.{0,200}clockthrottled"),
         ("process_crash", r"(?P<process>[^\[\]\s]{1,32})\[(?P<pid>\d+)\]:segfaultat|trapsgeneralprotection"),
         ("link_down", r"(?:nic)?link(?:is)?down\.?$"),
     )

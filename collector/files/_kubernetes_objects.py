@@ -8,6 +8,8 @@ from typing import Any
 from collector.files._kubernetes import WARNING, Happening, container_states
 from collector.files._stamps import ISO, iso_unix_nano
 
+_STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+
 
 def happenings(value: Any) -> Iterator[Happening | str]:
     """The happenings in a document, or what was expected of a part that has none."""
@@ -62,8 +64,9 @@ def _event(value: Mapping[str, Any]) -> Happening | None:
 def _pod(value: Mapping[str, Any]) -> Iterator[Happening]:
     """The ends of a pod's containers; a pod without any tells of none."""
     metadata = _object(value, "metadata")
-    statuses = _object(value, "status").get("containerStatuses")
-    for status in statuses if isinstance(statuses, list) else ():
+    status_of_pod = _object(value, "status")
+    lists = (status_of_pod.get(key) for key in _STATUSES)
+    for status in (one for statuses in lists if isinstance(statuses, list) for one in statuses):
         for _, ended in container_states(status) if isinstance(status, dict) else ():
             unix_nano = _time(ended.get("finishedAt"))
             if unix_nano is not None:

@@ -55,8 +55,23 @@ def shift_to(times: Iterable[int], near: int | None) -> Shift:
     best = min((q * QUARTER_S for q in quarters), key=lambda s: _strangeness(s, first, last, near))
     if _distance_s(best, first, last, near) > QUARTER_S:
         return Shift(0, "times have no zone and lie far from those of the other files: they are read as UTC")
+    hours = [s // 3600 for s in range(-FARTHEST_S, FARTHEST_S + 1, 3600) if _fits(s, first, last, near)]
+    if len(hours) > 1:
+        return Shift(best * SECOND, _several(hours, best))
     said = f"times have no zone; {best / 3600:+g} h puts them beside the other files" if best else ""
     return Shift(best * SECOND, said)
+
+
+def _several(hours: list[int], best: int) -> str:
+    read = f"at {best / 3600:+g} h" if best else "as UTC"
+    return (
+        f"times have no zone and {len(hours)} whole hours ({hours[0]:+} to {hours[-1]:+} h) would put them beside the "
+        f"other files: they are read {read}"
+    )
+
+
+def _fits(shift_s: int, first: int, last: int, near: int) -> bool:
+    return _distance_s(shift_s, first, last, near) < NEAR_S
 
 
 def _strangeness(shift_s: int, first: int, last: int, near: int) -> tuple[int, int, int]:

@@ -13,8 +13,8 @@ from collector.files._contract import Options, Source
 from collector.files._emit import Emitter
 from collector.files._events import ENGINE, recognise, squeezed
 from collector.files._exceptions import HEADER, exception_of
-from collector.files._log_lines import LINE_LIMIT, LogLines, text_of
-from collector.files._paste import Begins, peeled, records
+from collector.files._log_lines import LINE_LIMIT, LogLines
+from collector.files._paste import Begins, records
 from collector.files._spans import Spans
 from collector.files._stamps import Years
 from collector.files._times import plausible
@@ -22,8 +22,6 @@ from correlator.model.records import Batch, Problem
 
 _LOUD = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL"})
 _FAILED = frozenset({"ERROR", "CRITICAL", "FATAL"})
-_HEAD_LINES = 500
-_LINE = 4_096
 _SERIES = 1_000  # sums of one file whose latest time is remembered
 Clock = Callable[[], int]
 
@@ -138,14 +136,6 @@ def read_records(source: Source, options: Options, now: Clock, log: Log, meaning
     yield from sink.batches()
     yield from sink.spans.problems()
     yield from _left_out(source.name, sink, lines, log.undated)
-
-
-def share_of(source: Source, is_own: Callable[[str], object]) -> float:
-    """Share of the first lines, without what stands before them, for which `is_own` holds."""
-    years = Years(None, lambda: 0)
-    texts = [peeled(text_of(line[:_LINE]), years).text for line in source.head.split(b"\n")[:_HEAD_LINES]]
-    texts = [text for text in texts if text.strip()]
-    return sum(bool(is_own(text)) for text in texts) / max(1, len(texts))
 
 
 def _event(record: Record, raised: tuple[str, str] | None) -> str:

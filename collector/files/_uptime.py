@@ -15,7 +15,8 @@ from correlator.model.records import Problem
 
 NEAR_NS = 86_400 * SECOND
 """A file touched further than a day from the others' time was copied since: its time says nothing of its lines."""
-_WALL = re.compile(r"(?:setting system clock to .*?\(|\baudit\()(\d{10})(?:\.(\d{3}))?")
+WALL = re.compile(r"(?:setting system clock to .*?\(|\baudit\()(\d{10})(?:\.(\d{3}))?")
+"""A wall time in UTC beside the line's own stamp: the clock set from the hardware, and audit lines."""
 _ACTION = "expected a time in its name, a file as last written, or wall times (dmesg -T, --timestamps)"
 
 
@@ -32,7 +33,7 @@ def start_of(
             if uptime is None:
                 continue
             last = uptime if last is None else max(last, uptime)
-            if match := _WALL.search(text):
+            if match := WALL.search(text):
                 return int(match[1]) * SECOND + int(match[2] or 0) * 1_000_000 - uptime, None
     if last is None:
         return None, None

@@ -24,6 +24,11 @@ _SETTINGS = {
     "speculative_config": "speculative_config",
     "enable_chunked_prefill": "chunked_prefill",
     "chunked_prefill_enabled": "chunked_prefill",
+    "enable_lora": "enable_lora",
+    "guided_decoding_backend": "structured_outputs_backend",
+    "structured_outputs_backend": "structured_outputs_backend",
+    "max_cudagraph_capture_size": "max_cudagraph_capture_size",
+    "max_capture_size": "max_cudagraph_capture_size",
 }
 _OFF = frozenset({"quantization", "speculative_config"})  # None in the engine's own config means: not used
 _SETTING = re.compile(
@@ -54,8 +59,13 @@ _STARTS = (
     "vllmapiserver",
     "overridingnum",
     "usingmaxmodel",
+    "enforceeagerset",
+    "cudagraphisdisabled",
     "#",
 )
+_CAPTURED = re.compile(r"'?cudagraph_capture_sizes'?[=:] ?\[([\d, ]*)\]")
+_BACKEND = re.compile(r"(?:StructuredOutputs|DecodingConfig)\w*\((?:guided_decoding_)?backend='(\w+)'")
+_EAGER = re.compile(r"Enforce ?eager ?set|Cudagraph ?is ?disabled ?under ?eager")
 _MAX_LEN = re.compile(r"Using ?max ?model ?len ?(\d+)")
 
 
@@ -76,6 +86,8 @@ def facts_of(texts: Sequence[str]) -> dict[str, Value]:
         facts["kv_cache_tokens"] = int(tokens[1].replace(",", ""))
     if blocks := _first(_BLOCKS, text):
         facts["num_gpu_blocks"] = int(blocks)
+    if _EAGER.match(text):
+        facts["enforce_eager"] = True
     if length := _MAX_LEN.match(text):
         facts["max_model_len"] = int(length[1])
     return {f"engine.{name}": value for name, value in facts.items()}
@@ -100,9 +112,19 @@ def _settings(text: str) -> dict[str, Value]:
             value = "none"
         if value is not None and value != "auto":
             facts.setdefault(name, _plain(name, value))
+    if sizes := _captured(text):
+        facts["max_cudagraph_capture_size"] = max(sizes)
+    if (backend := _BACKEND.search(text)) and backend[1] != "auto":
+        facts.setdefault("structured_outputs_backend", backend[1])
     if text.startswith("Chunked prefill is enabled"):
         facts["chunked_prefill"] = True
     return facts
+
+
+def _captured(text: str) -> list[int]:
+    """Batch sizes for which CUDA graphs are captured, where the line lists them."""
+    found = _CAPTURED.search(text)
+    return [int(size) for size in found[1].split(",") if size.strip()] if found else []
 
 
 def _value(text: str) -> Value | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -30,9 +31,13 @@ GENERATION = (
 _READY = ("applicationstartupcomplete", "startingvllmserveron", "startingvllmapiserver")
 _SHUTDOWN = ("shuttingdown", "[shutdown]apiserver:shutdowntriggered", "applicationshutdowncomplete")
 _CAPTURE = ("capturingthemodelforcudagraphs", "capturingcudagraph", "graphcapturingfinished")
-_DULL = ("route:", "availableroutesare", "receivedrequest", "addedrequest")
+_DULL = ("route:", "availableroutesare", "addedrequest")
+_REQUEST, _PARAMETERS = "receivedrequest", "params:samplingparams("
+_SCHEMA = ("structured_outputs=structuredoutputsparams(", "guided_decoding=guideddecodingparams(")
+_ADAPTER = re.compile(r"Loaded ?new ?LoRA ?adapter: ?name '([^']+)'")
 _ORDERED_STOP = frozenset({"tollens.engine_dead", "tollens.error"})
 _CLIENT_ERROR, _SERVER_ERROR = 400, 500
+_TELLING = frozenset({"INFO", "WARNING"})
 _FAILING = frozenset({"WARNING", "ERROR", "CRITICAL", ""})
 
 
@@ -49,6 +54,7 @@ class Meaning:
     block_size: int | None = None
     saw_access: bool = False
     requests: Counter[int] = field(default_factory=Counter)  # by status, in this stretch
+    received: Counter[bool] = field(default_factory=Counter)  # by whether a schema was asked for, in this stretch
     last: int = 0
     untimed: int = 0
     untimed_line: int | None = None
@@ -80,6 +86,9 @@ class Meaning:
         text = squeezed(entry.texts[0] if len(entry.texts) == 1 else "\n".join(entry.texts))
         if not text or text.startswith(_DULL):
             return
+        if text.startswith(_REQUEST):
+            self._received(text)
+            return
         if not entry.head and self._wrapped_access(entry):
             return
         if entry.unix_nano is None:
@@ -95,15 +104,17 @@ class Meaning:
 
     def finish(self) -> None:
         """Requests after the last stats line still count, up to the last time the log knows."""
-        if self.requests:
+        if self.requests or self.received:
             self._stretch(self.last, final=True)
 
     def _record(self, now: int, entry: Entry, text: str) -> None:
-        facts = self._facts(entry.texts) if entry.level == "INFO" and states_facts(text) else {}
+        facts = self._facts(entry.texts) if entry.level in _TELLING and states_facts(text) else {}
         exception = exception_of(entry.texts) if entry.level in _FAILING else None
         event = self._lifecycle(now, text, facts) or self._event(entry, text, exception)
         body = "\n".join(entry.texts).strip("\n")
         attributes: dict[str, Value] = {}
+        if adapter := _ADAPTER.match(entry.texts[0]):
+            event, attributes = "tollens.lora_activated", {"adapter": adapter[1]}
         if exception:
             attributes = {"exception.type": exception[0], "exception.message": exception[1]}
         if "total_num_cumulative_preemption=" in text:
@@ -172,8 +183,18 @@ class Meaning:
             if status >= _CLIENT_ERROR:
                 failed: dict[str, Value] = {"http.response.status_code": status}
                 self.out.sum("vllm.log.requests_failed", "{request}", start, end, count, failed)
+        if self.received:
+            self.out.sum("vllm.log.received_requests", "{request}", start, end, self.received.total(), {})
+            self.out.sum("vllm.log.structured_requests", "{request}", start, end, self.received[True], {})
         self.requests.clear()
+        self.received.clear()
         self.previous = now
+
+    def _received(self, text: str) -> None:
+        """Count a logged request whose parameters can be seen: behind the prompt, which may be cut off."""
+        parameters = text.rpartition(_PARAMETERS)[2] if _PARAMETERS in text else ""
+        if parameters:
+            self.received[any(schema in parameters for schema in _SCHEMA)] += 1
 
     def _preempted(self, now: int, text: str) -> None:
         digits = text.partition("total_num_cumulative_preemption=")[2]

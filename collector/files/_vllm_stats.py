@@ -30,6 +30,7 @@ _FIGURES = (
     Figure("prefix_cache_hit_rate", "1", re.compile(r"(?<!external)prefixcachehitrate:(?:gpu:)?([\d.]+)%"), 0.01),
     Figure("spec_decode_acceptance", "1", re.compile(r"draftacceptancerate:([\d.]+)%"), 0.01),
     Figure("spec_decode_acceptance", "1", re.compile(r"draftacceptancerate:([\d.]+)(?![\d.%])")),
+    Figure("spec_decode_accepted_length", "{token}", re.compile(r"meanacceptancelength:([\d.]+)")),
 )
 _PREEMPTIONS = re.compile(r"(?<!cumulative)preemptions:(\d+)")
 

@@ -22,6 +22,8 @@ from correlator.model.records import Batch, Problem
 
 SURE, COUNTS, LEAST = 0.9, 0.7, 0.3
 STRETCH_NS = 10 * SECOND
+STRETCHES = 1_000
+"""Held at once; of a longer log the earliest is told. A line for it that comes later makes a sum of its own."""
 _SAMPLE, _LINE = 200, 8_192
 _PIECES = 8  # a line may be broken into
 
@@ -49,12 +51,13 @@ def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns
                 spans.add({"service.name": request.proxy}, span, record.line)
             elif counts.take(record.texts[0]):
                 used = 1
+                yield from counts.batches()
             if used < len(record.texts):
                 others, first = others + len(record.texts) - used, first or record.line + used
             if spans.full:
                 yield from spans.batches()
     yield from spans.batches()
-    yield from counts.batches()
+    yield from counts.rest()
     yield from spans.problems()
     if others:
         yield Problem(source.name, "expected a line of an access log", line=first, count=others)
@@ -102,18 +105,28 @@ class _Counts:
         self.without_duration += 1
         stretch = self._stretches.setdefault(end // STRETCH_NS, Counter())
         stretch[f"{status // 100}xx"] += 1
+        if len(self._stretches) > STRETCHES:
+            self._tell(min(self._stretches))
         return True
 
     def batches(self) -> Iterator[Batch]:
-        """The counts as sums over their stretches."""
-        for index, counted in sorted(self._stretches.items()):
-            start = index * STRETCH_NS
-            for status in ("2xx", "4xx", "5xx"):
-                value = counted[status]
-                self._out.sum("http_requests_total", "{request}", start, start + STRETCH_NS, value, {"status": status})
-            if self._out.full:
-                yield from self._out.batches()
+        """What was told, where it is enough for a request."""
+        if self._out.full:
+            yield from self._out.batches()
+
+    def rest(self) -> Iterator[Batch]:
+        """Everything that is left."""
+        for index in sorted(self._stretches):
+            self._tell(index)
+            yield from self.batches()
         yield from self._out.batches()
+
+    def _tell(self, index: int) -> None:
+        """The counts of a stretch as sums over it; zeros too, but for the class of no final answer."""
+        counted, start = self._stretches.pop(index), index * STRETCH_NS
+        for status in sorted({"2xx", "3xx", "4xx", "5xx"} | set(counted)):
+            value = counted[status]
+            self._out.sum("http_requests_total", "{request}", start, start + STRETCH_NS, value, {"status": status})
 
 
 READER = Reader(id="access_log", accepts=accepts, read=read)

@@ -18,6 +18,7 @@ from collector.files._contract import Options, Reader, Source
 from collector.files._emit import Emitter
 from collector.files._events import APPLICATION, recognise, squeezed
 from collector.files._exceptions import exception_of, named
+from collector.files._kernel_events import happening
 from collector.files._log_lines import LINE_LIMIT, LogLines, text_of
 from collector.files._stamps import Years
 from collector.files._times import plausible
@@ -26,6 +27,8 @@ from correlator.model.records import Batch, Problem
 MIN_SHARE = 0.02  # of lines that begin a record, below which a text is no log
 SURE = 0.59  # a log can hold anything: other readers know their own better
 _ERROR_KEY = re.compile(r"err|code|exception\.(?:type|message)", re.IGNORECASE)
+_KERNEL = re.compile(r":\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? \S+ kernel: ")
+_KERNEL_REACH = 120  # characters in which that prefix ends
 _OTLP = ("resourceSpans", "resourceLogs", "resourceMetrics")
 
 
@@ -69,6 +72,9 @@ class _Log:
             record.attributes.setdefault("exception.type", raised[0])
             record.attributes.setdefault("exception.message", raised[1])
         event = recognise(squeezed(f"{_errors(record)}\n{body}"), APPLICATION) or ""
+        if kernel := _KERNEL.search(record.texts[0], 0, _KERNEL_REACH):  # a line of the kernel's in a syslog
+            event, told = happening(squeezed(record.texts[0][kernel.end() :]))
+            record.attributes |= told
         self.out.log(
             record.unix_nano,
             record.level,

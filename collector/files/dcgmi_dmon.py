@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collector.files._contract import Options, Reader, Source
 from collector.files._gpu_samples import Undated, undated_times
 from collector.files._log_lines import LogLines, text_of
+from collector.files._share import score
 from collector.gpu.dcgm_fields import PREFIX
 from collector.gpu.dmon_table import Row, Table
 from collector.gpu.otlp import Attributes, Reading, metrics_request
@@ -19,12 +20,16 @@ from correlator.model.records import Batch, Problem, Signal
 EVERY_S = 1.0
 """Its interval unless `-d` says otherwise."""
 ROWS = 1_000
+SURE = 0.98
+_ROW = re.compile(r"ID\s*$|\s*(?:GPU|CPU|Switch|Link|[A-Za-z-]+) ?\d[\d/:]*\s+(?:[\d.]+|N/A)(?!\S)")
 _HEADER = re.compile(r"#\s?Entity\s+[A-Z0-9]")
 
 
 def accepts(source: Source) -> float:
-    """By its header."""
-    return 0.98 if any(_HEADER.search(text_of(line[:1_024])) for line in source.head.split(b"\n")[:200]) else 0.0
+    """By its header, and the share of lines that are rows."""
+    if not _HEADER.search(source.head.decode("utf-8", "replace")):
+        return 0.0
+    return score(source, SURE, lambda text: _HEADER.search(text) or _ROW.match(text))
 
 
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:

@@ -17,6 +17,7 @@ from collector.files._kubernetes_objects import happenings
 from collector.files._kubernetes_text import is_heading, rows
 from collector.files._log_lines import LogLines, text_of
 from collector.files._paste import peeled
+from collector.files._share import score
 from collector.files._stamps import Years
 from collector.files._times import plausible, time_in_name
 from collector.files._uptime import file_time
@@ -24,8 +25,9 @@ from correlator.model.records import Batch, Problem
 
 SURE = 0.96
 YAML_LIMIT = 16 << 20  # bytes of a YAML document, which is held whole
-_OBJECT = re.compile(rb'"?(?:involvedObject|regarding|containerStatuses)"?\s*:')
+_OBJECT = re.compile(rb'"?(?:involvedObject|regarding|(?:initC|ephemeralC|c)ontainerStatuses)"?\s*:')
 _KIND = re.compile(rb'(?:^|\n|[{,])\s*-?\s*"?kind"?\s*:\s*"?(?:List|EventList|Event|PodList|Pod)\b')
+_ROW = re.compile(r"(?:^|\s)(?:Normal|Warning)\s+[A-Z]\w+\s")
 _DESCRIBED = re.compile(r"(?m)^Name: +\S+\n(?:.*\n){0,3}?Namespace: +\S+")
 
 
@@ -35,9 +37,11 @@ def accepts(source: Source) -> float:
         return SURE
     text = source.head.decode("utf-8", "replace")
     years = Years(None, lambda: 0)
-    if any(is_heading(peeled(line, years).text) for line in text.split("\n")[:2_000]):
+    if _DESCRIBED.search(text) and "Containers:" in text:
         return SURE
-    return SURE if _DESCRIBED.search(text) and "Containers:" in text else 0.0
+    if any(is_heading(peeled(line, years).text) for line in text.split("\n")[:2_000]):
+        return score(source, SURE, lambda line: is_heading(line) or _ROW.search(line))
+    return 0.0
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

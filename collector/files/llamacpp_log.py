@@ -13,8 +13,8 @@ from collector.files import _llamacpp as lines
 from collector.files._app_record import Record
 from collector.files._contract import Options, Reader, Source
 from collector.files._log_file import Log, Sink, read_records
-from collector.files._log_lines import text_of
-from collector.files._paste import Head, Peeled, peeled, whole
+from collector.files._paste import Head, Peeled, whole
+from collector.files._share import score
 from collector.files._spans import lone_span
 from collector.files._stamps import Years
 from collector.files._times import SECOND
@@ -32,19 +32,18 @@ _PROMPT_TOKENS = re.compile(r"(?:n_prompt_tokens|task\.n_tokens) = (\d{1,9})")
 _OWN = re.compile(
     r"^(?:slot +\w+: id +\d|srv +\w+: |llama_perf_|llama_print_timings:|llm_load_print_meta:|print_info: |"
     r"llama_model_loader: |llama_context: |llama_new_context|common_perf_print|ggml_cuda_init)|\[ *print_timings\]"
-    r"|\"function\":\"print_timings\"|prompt eval time ="
+    r"|\"function\":\"print_timings\"|prompt eval time =|\btid\"?[=:]\"\d+\",? \"?timestamp\"?[=:]\d{10}\b"
 )
 
 
 def accepts(source: Source) -> float:
-    """By what only llama.cpp says; Ollama, which has it inside its own log, is surer of its lines."""
-    years = Years(None, lambda: 0)
-    for line in source.head.split(b"\n")[:2_000]:
-        text = peeled(text_of(line[:4_096]), years).text
-        stamp = _STAMP.match(text)
-        if _OWN.search(text[stamp.end() :] if stamp else text):
-            return SURE
-    return 0.0
+    """By the share of what only llama.cpp says; Ollama, which has it inside its own log, is surer of its lines."""
+    return score(source, SURE, _is_own)
+
+
+def _is_own(text: str) -> bool:
+    stamp = _STAMP.match(text)
+    return _OWN.search(text[stamp.end() :] if stamp else text) is not None
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

@@ -12,13 +12,14 @@ from collector.attributes import Value
 from collector.files._app_record import Record
 from collector.files._app_text import stamp_of
 from collector.files._contract import Options, Reader, Source
-from collector.files._log_file import Log, Sink, read_records, share_of
+from collector.files._log_file import Log, Sink, read_records
 from collector.files._paste import Head, Peeled, whole
+from collector.files._share import score
 from collector.files._stamps import Years
 from collector.files._uptime import file_time
 from correlator.model.records import Batch, Problem
 
-LEAST, MOST = 0.3, 0.92
+SURE = 0.92
 TRANSPORTS = 100
 """Different transports told of one file; NCCL has a dozen."""
 _LINE = re.compile(
@@ -50,9 +51,8 @@ _EVENTS = (
 
 
 def accepts(source: Source) -> float:
-    """By the share of NCCL's lines; an application's log with a few of them is nearer to `app_log`'s own."""
-    share = share_of(source, lambda text: _LINE.search(text, 0, 200))
-    return LEAST + (MOST - LEAST) * share if share else 0.0
+    """By the share of NCCL's lines."""
+    return score(source, SURE, lambda text: "NCCL" in text and _LINE.search(text, 0, 200))
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

@@ -14,12 +14,14 @@ from collector.files._gpu_fields import Told
 from collector.files._gpu_samples import Undated, dated, requests
 from collector.files._local_clock import naive_unix_nano
 from collector.files._log_lines import LogLines, text_of
+from collector.files._share import score
 from correlator.model.records import Batch, Problem
 
 SURE = 0.98
 EVERY_S = 1.0
 """The interval both commands have unless told otherwise."""
 _HEADER = re.compile(r"#\s*(?:Date\s+)?(?:Time\s+)?gpu\s+[a-z]")
+_ROW = re.compile(r"#|\s*(?:\d{8}\s+\d\d:\d\d:\d\d\s+)?\d{1,3}(?:\s+(?:[\d.]+|-|[CGM+]+)(?!\S)){2}")
 _FIELDS = {
     "gpu": "index",
     "pwr": "power.draw",
@@ -43,9 +45,10 @@ _UNITS = {"%": "%", "MB": "MiB", "MB/s": "MB"}
 
 
 def accepts(source: Source) -> float:
-    """By the header that both repeat every few rows."""
-    texts = (text_of(line[:1_024]) for line in source.head.split(b"\n")[:200])
-    return SURE if any(map(_HEADER.search, texts)) else 0.0
+    """By the header that both repeat every few rows, and the share of lines that are rows."""
+    if not _HEADER.search(source.head.decode("utf-8", "replace")):
+        return 0.0
+    return score(source, SURE, lambda text: _HEADER.search(text) or _ROW.match(text))
 
 
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:

@@ -5,12 +5,14 @@ Its clock has no zone; the other files of the same input tell it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from collector.files._contract import Options, Reader, Source
 from collector.files._gpu_fields import Told
 from collector.files._gpu_samples import Undated, dated, requests
 from collector.files._log_lines import LogLines, text_of
+from collector.files._share import score
 from collector.files._smi_csv import header_of, lacks_header, rows
 from collector.files._smi_report import REPORT, XML, blocks, elements
 from collector.files._smi_table import TABLE, tables
@@ -19,12 +21,20 @@ from correlator.model.records import Batch, Problem
 SURE, PERHAPS = 0.97, 0.4
 """Rows that have lost their header are told from other CSV by their stamp alone."""
 _HEAD_LINES = 400
+_ROWS = {
+    "csv": re.compile(r"\s*(?:\d{4}/\d\d/\d\d [\d:.]+|GPU-\S+|[\dA-F.:]+(?: [%A-Za-z]+)?|N/A|NVIDIA [^,]+|P\d+), "),
+    "table": re.compile(r"\s*[|+]"),
+    "report": re.compile(r"\s*(?:==|GPU [\dA-F]{8}:)|\s+\S.*\s: |\s{4,}[A-Z][\w ]+$"),
+    "xml": re.compile(r"\s*<"),
+}
 
 
 def accepts(source: Source) -> float:
-    """By the header of a query, the table's or the report's title."""
+    """By the header of a query, the table's or the report's title, and the share of lines of that form."""
     form = _form(source)
-    return {"": 0.0, "headless": PERHAPS}.get(form, SURE)
+    if form in _ROWS:
+        return score(source, SURE, lambda text: _ROWS[form].match(text) or (form == "csv" and header_of(text)))
+    return score(source, PERHAPS, lacks_header) if form else 0.0
 
 
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:

@@ -15,8 +15,9 @@ from collector.files._contract import Options, Reader, Source
 from collector.files._durations import WRITTEN, duration_ns
 from collector.files._engine_facts import plain
 from collector.files._log_file import Log, Plain, Sink, read_records
-from collector.files._log_lines import text_of
+from collector.files._log_lines import LogLines, text_of
 from collector.files._paste import Head, Peeled, together, whole
+from collector.files._share import score
 from collector.files._spans import fail, lone_span
 from collector.files._stamps import ISO, Years, iso_unix_nano
 from collector.files._times import SECOND
@@ -24,13 +25,13 @@ from correlator.model.records import Batch, Problem
 
 SURE = 0.94
 _LOGFMT = re.compile(rf"time=\"?{ISO.pattern}\"? level=(\w+) ")
-_ZONE = re.compile(r"[+-]\d\d:\d\d$")
 _GIN = re.compile(
     r"\[GIN\] (\d{4}/\d\d/\d\d) - (\d\d:\d\d:\d\d) \|\s*(\d{3})\s*\|\s*(" + WRITTEN + r")\s*\|\s*(\S*)\s*\|\s*"
     r"([A-Z]+)\s+\"([^\"]*)\""
 )
 _GIN_STAMP = re.compile(r"\[GIN\] (\d{4}/\d\d/\d\d) - (\d\d:\d\d:\d\d) \|")
-_OLLAMA = re.compile(r"source=\S+\.go:\d+ msg=|OLLAMA_|ollama", re.IGNORECASE)
+_OLLAMA = re.compile(r"source=[\w-]+\.go:\d+ msg=|OLLAMA_[A-Z]")
+_API = re.compile(r"/(?:api/(?:chat|generate|embed|tags|show|ps|pull|push|version|create|delete|copy)|v1/)|/$")
 _OPERATIONS = (
     ("/api/chat", "chat"),
     ("/v1/chat/completions", "chat"),
@@ -63,34 +64,48 @@ _SETTINGS = (
 
 
 def accepts(source: Source) -> float:
-    """By its HTTP log or its logfmt lines with Go files."""
-    logfmt = False
-    for line in source.head.split(b"\n")[:2_000]:
-        text = text_of(line[:4_096])
-        if _GIN.search(text) and '"/' in text:
-            return SURE
-        logfmt = logfmt or bool(_LOGFMT.search(text) and _OLLAMA.search(text))
-    return SURE if logfmt else 0.0
+    """By the share of its HTTP log and its logfmt lines with Go files; what its runner says is neither its own nor
+    another's."""
+    return score(source, SURE, _is_own)
+
+
+def _is_own(text: str) -> bool:
+    if request := _GIN.search(text, 0, 1_000):
+        return _API.match(request[7]) is not None
+    return bool(_LOGFMT.search(text, 0, 200) and _OLLAMA.search(text))
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
     """Batches of logs and spans; `now` serves only to date prefixes without a year."""
-    zone = _Zone()
+    zone = _Zone(_first_zone(source))
     yield from read_records(source, options, now, Log("ollama_log", "ollama", zone.begins), Plain(_meaning))
+    if zone.unknown:
+        reason = "times of the HTTP log have no zone and no other line tells it: they are read as UTC"
+        yield Problem(source.name, reason, "bad_time", count=zone.unknown)
+
+
+def _first_zone(source: Source) -> str:
+    """The zone of the first line that names one, for the requests that stand before it; "" if none does."""
+    with source.open() as stream:
+        texts = (text_of(raw) for _, raw in LogLines(stream))
+        matches = (_LOGFMT.search(text) for text in texts if "level=" in text)
+        return next((match[3] for match in matches if match and match[3]), "")
 
 
 @dataclass(slots=True)
 class _Zone:
     """The HTTP log is in local time without a zone: that of the logfmt lines around it is taken."""
 
-    offset: str = ""
+    offset: str
+    unknown: int = 0  # lines whose time may be of any zone
 
     def begins(self, line: Peeled, years: Years) -> Head | None:
         if match := _LOGFMT.search(line.text, 0, 200):
-            self.offset = match[3] if match[3] and _ZONE.search(match[3]) else self.offset
+            self.offset = match[3] or self.offset
             return Head(iso_unix_nano(match), level_of(match[4]), line.text[match.end() :])
         if match := _GIN_STAMP.search(line.text, 0, 400):
             moment = ISO.match(f"{match[1].replace('/', '-')}T{match[2]}{self.offset}")
+            self.unknown += not self.offset and line.unix_nano is None
             return Head(iso_unix_nano(moment) if moment else None, "INFO", line.text[match.start() :])
         return Head(None, "", line.text) if _llamacpp.BEGINS.match(line.text) else None
 

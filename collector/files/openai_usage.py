@@ -13,6 +13,7 @@ from collector.files._app_json import time_of
 from collector.files._contract import Options, Reader, Source
 from collector.files._documents import each
 from collector.files._emit import Emitter
+from collector.files._share import score
 from collector.files._spans import Spans, fail, lone_span
 from collector.files._stamps import Years
 from collector.files._times import SECOND
@@ -21,20 +22,26 @@ from correlator.model.records import Batch, Problem
 SURE = 0.92
 SERVICE = "openai_client"
 _USAGE = re.compile(rb'"usage"\s*:\s*\{[^{}]*"(?:prompt|completion|input|output|total)_tokens"\s*:')
-_LATENCIES = {  # seconds a unit
-    "latency": 1.0, "latency_s": 1.0, "duration": 1.0, "duration_s": 1.0, "elapsed": 1.0, "e2e_latency": 1.0,
-    "response_time": 1.0, "total_time": 1.0, "latency_ms": 1e-3, "duration_ms": 1e-3, "response_ms": 1e-3,
-    "elapsed_ms": 1e-3, "_response_ms": 1e-3, "response_time_ms": 1e-3,
+_UNITS = {  # seconds a unit
+    "_s": 1.0, "_sec": 1.0, "_secs": 1.0, "_seconds": 1.0, "_ms": 1e-3, "_millis": 1e-3, "_milliseconds": 1e-3,
+    "_us": 1e-6, "_ns": 1e-9,
 }  # fmt: skip
-_FIRST = {"ttft": 1.0, "time_to_first_token": 1.0, "ttft_s": 1.0, "ttft_ms": 1e-3, "time_to_first_token_ms": 1e-3}
+_LATENCY = ("latency", "duration", "elapsed", "elapsed_time", "e2e_latency", "response_time", "total_time", "response",
+            "_response")  # fmt: skip
+_FIRST_TOKEN = ("ttft", "time_to_first_token")
+_LATENCIES = {name + unit: scale for name in _LATENCY for unit, scale in _UNITS.items()}
+_FIRST = {name + unit: scale for name in _FIRST_TOKEN for unit, scale in _UNITS.items()}
+_NO_UNIT = frozenset({*_LATENCY, *_FIRST_TOKEN})
 _STARTS = ("start_time", "startTime", "started_at", "request_time", "timestamp", "time", "ts", "created", "created_at")
 _ENDS = ("end_time", "endTime", "finished_at", "ended_at")
 _LONGEST_S = 86_400.0
 
 
 def accepts(source: Source) -> float:
-    """By a `usage` with counts of tokens, in JSON."""
-    return SURE if source.head.lstrip()[:1] in (b"{", b"[") and _USAGE.search(source.head) else 0.0
+    """By a `usage` with counts of tokens, in JSON, and the share of log lines that have one."""
+    if source.head.lstrip()[:1] not in (b"{", b"[") or not _USAGE.search(source.head):
+        return 0.0
+    return score(source, SURE, lambda text: '"usage"' in text)
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
@@ -52,6 +59,9 @@ def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns
     yield from each(source, take)
     yield from log.batches()
     yield from log.spans.problems()
+    if log.unitless:
+        reason = f"expected a unit in the name ({log.field}_s or {log.field}_ms): a duration without one is not used"
+        yield Problem(source.name, reason, "unsupported", log.unitless_line, log.field, log.unitless)
     if log.untimed:
         reason = "response has no latency: its tokens are used, its finish reason is not"
         yield Problem(source.name, reason, "unsupported", log.first, count=log.untimed)
@@ -65,6 +75,9 @@ class _Responses:
         self.out = Emitter(source.name, SERVICE, "tollens.openai_usage")
         self.untimed = 0
         self.first: int | None = None
+        self.unitless = 0  # responses with a duration that may be seconds or milliseconds
+        self.unitless_line: int | None = None
+        self.field = ""  # the first of those
         self._years = years
 
     def take(self, value: Any, line: int, index: int) -> str:
@@ -77,6 +90,7 @@ class _Responses:
             return "expected `created`, `timestamp` or `start_time`"
         if not isinstance(response.get("usage"), dict) and not _error(value, response):
             return "expected `usage` or `error`"
+        self._look(value, line)
         seconds = _scaled(value, _LATENCIES)
         end = self._time(value, response, _ENDS)
         end = start + round(seconds * SECOND) if seconds is not None else end
@@ -99,6 +113,14 @@ class _Responses:
         """Everything gathered since the last call."""
         yield from self.spans.batches()
         yield from self.out.batches()
+
+    def _look(self, value: Mapping[str, Any], line: int) -> None:
+        """Count a response with a duration of which nothing says the unit."""
+        number = (key for key in _NO_UNIT & value.keys() if isinstance(value[key], int | float))
+        if found := min(number, default=""):
+            self.unitless += 1
+            self.unitless_line = self.unitless_line or line
+            self.field = self.field or found
 
     def _time(self, value: Mapping[str, Any], response: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
         for owner in (value, response):

@@ -15,23 +15,29 @@ from collector.files._app_record import Record, level_of
 from collector.files._contract import Options, Reader, Source
 from collector.files._engine_facts import plain
 from collector.files._log_file import Log, Plain, Sink, read_records
-from collector.files._log_lines import text_of
-from collector.files._paste import Head, Peeled, peeled, whole
+from collector.files._paste import Head, Peeled, whole
+from collector.files._share import score
 from collector.files._stamps import Years
 from correlator.model.records import Batch, Problem
 
 SURE = 0.94
 _CALLER = r"[\w./@-]+\.go:\d+"
 _CONSOLE = re.compile(rf"(debug|info|warn|error|dpanic|panic|fatal)\s+({_CALLER})\s+")
-_GOROUTINE = re.compile(r"go\.opentelemetry\.io/collector|/otelcol|exporterhelper|service@v|collector-contrib")
+_COLLECTOR = re.compile(
+    r"go\.opentelemetry\.io/collector|otelcol|exporterhelper|collector-contrib|memory_?limiter|\w@v\d+\.\d+\.\d+/"
+    r"|(?:queue|retry|batch)_sender\.go|(?:exporter|receiver|processor|connector|extension)(?:s/|@v)"
+    r"|\"kind\":\s?\"(?:exporter|receiver|processor|connector|extension)\""
+)
 _JSON_LEVEL = re.compile(r'^\{"level":\s?"(\w+)"')
 _JSON_TIME = re.compile(r'"(?:ts|timestamp|time)":\s?("[^"]+"|\d+(?:\.\d+)?)')
 _FIELDS = re.compile(r"\{\s*\"")
 _KINDS = {"traces": "spans", "metrics": "metric_points", "logs": "log_records"}
 _UNITS = {"spans": "{span}", "metric_points": "{datapoint}", "log_records": "{record}"}
-_LOSSES = (
+_LOSSES = (  # a full queue says both, in words that changed with the years: sending_queue, sending queue
     ("sendingqueueisfull", "otelcol_exporter_enqueue_failed"),
+    ("sending_queueisfull", "otelcol_exporter_enqueue_failed"),
     ("droppingdata", "otelcol_exporter_send_failed"),
+    ("exportingfailed.rejectingdata", "otelcol_exporter_send_failed"),
     ("nomoreretriesleft", "otelcol_exporter_send_failed"),
 )
 _REFUSALS = (
@@ -42,12 +48,12 @@ _REFUSALS = (
 
 
 def accepts(source: Source) -> float:
-    """By zap's console or JSON form with files of the Collector in it."""
-    if not _GOROUTINE.search(source.head.decode("utf-8", "replace")):
-        return 0.0
-    years = Years(None, lambda: 0)
-    lines = (peeled(text_of(line[:4_096]), years).text for line in source.head.split(b"\n")[:2_000])
-    return SURE if any(_begins(Peeled(None, line), years) for line in lines) else 0.0
+    """By the share of lines in zap's console or JSON form that name a part of the Collector."""
+    return score(source, SURE, _is_own)
+
+
+def _is_own(text: str) -> bool:
+    return bool(_begins(Peeled(None, text), Years(None, lambda: 0)) and _COLLECTOR.search(text))
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

@@ -13,8 +13,8 @@ from collector.files._app_text import text_level
 from collector.files._contract import Options, Reader, Source
 from collector.files._engine_facts import facts_in, settings
 from collector.files._log_file import Log, Plain, Sink, read_records
-from collector.files._log_lines import text_of
 from collector.files._paste import Head, Peeled, whole
+from collector.files._share import score
 from collector.files._stamps import ISO, Years, iso_unix_nano
 from correlator.model.records import Batch, Problem
 
@@ -23,7 +23,11 @@ _LEVEL_REACH = 40  # SGLang names no level, what uvicorn adds does at once
 _NUMBER = re.compile(r"\d+(?:\.\d*)?")
 _HEAD = re.compile(rf"\[{ISO.pattern}((?: (?:DP|TP|PP|EP|ATTN_\w+)\d+)*)\] ?")
 _RANK = re.compile(r"(DP|TP|PP)(\d{1,15})")
-_OWN = re.compile(r"(?:Prefill|Decode) batch[ .,\[]|ServerArgs\(|max_total_num_tokens=|sglang|fired up and ready")
+_OWN = re.compile(
+    r"(?:Prefill|Decode) batch[ .,\[]|ServerArgs\(|max_total_num_tokens=|sglang[./]srt|fired up and ready to roll"
+    r"|\bavail mem=|Load weight (?:begin|end)|Init torch distributed|KV Cache is allocated|KV cache pool is full"
+    r"|[Cc]apture cuda graph|Attention backend |Memory pool end|Scheduler hit an exception|Retract requests"
+)
 _BATCH = re.compile(r"(?:prefill|decode)batch")
 _FIGURES = (
     ("sglang:num_running_reqs", "{request}", re.compile(r"#running-req:(\d{1,15})")),
@@ -64,12 +68,13 @@ _PATTERN = settings(_SETTINGS)
 
 
 def accepts(source: Source) -> float:
-    """By SGLang's stamp before one of its own phrases."""
-    for line in source.head.split(b"\n")[:2_000]:
-        text = text_of(line[:4_096])
-        if (match := _HEAD.search(text, 0, 400)) and _OWN.search(text, match.end()):
-            return SURE
-    return 0.0
+    """By the share of SGLang's stamps with a rank, or before one of its own phrases."""
+    return score(source, SURE, _is_own)
+
+
+def _is_own(text: str) -> bool:
+    match = _HEAD.search(text, 0, 400)
+    return match is not None and bool(match[4] or _OWN.search(text, match.end()))
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

@@ -13,8 +13,8 @@ from collector.files._contract import Options, Reader, Source
 from collector.files._durations import WRITTEN, duration_ns
 from collector.files._engine_facts import facts_in, settings
 from collector.files._log_file import Log, Plain, Sink, read_records
-from collector.files._log_lines import text_of
 from collector.files._paste import Head, Peeled, whole
+from collector.files._share import score
 from collector.files._spans import lone_span
 from collector.files._stamps import ISO, Years, iso_unix_nano
 from collector.files._times import SECOND
@@ -38,12 +38,13 @@ _MAX_TOKENS = re.compile(r"max_new_tokens:Some\((\d{1,9})\)")
 _EVENTS = (
     ("modelisoverloaded", "tollens.overloaded"),
     ("args{", "tollens.engine_start"),
-    ("connected", "tollens.engine_ready"),
     ("shutdowncomplete", "tollens.engine_shutdown"),
     ("shutdownshards", "tollens.engine_shutdown"),
     ("shardprocesswassignaled", "tollens.engine_dead"),
     ("shardcompletestandarderroroutput", "tollens.engine_dead"),
 )
+_READY = re.compile(r'(?:text_generation_router[\w:]*:(?:[\w./-]+\.rs:\d+:)?|"message":"|^)connected(?:$|")')
+"""The whole message, as it reads without white space: "Client disconnected" is another."""
 _SETTINGS = {
     "model_id": "model",
     "dtype": "dtype",
@@ -60,9 +61,8 @@ _PATTERN = settings(_SETTINGS)
 
 
 def accepts(source: Source) -> float:
-    """By the names of TGI's own modules."""
-    lines = (text_of(line[:4_096]) for line in source.head.split(b"\n")[:2_000])
-    return SURE if any(_OWN.search(line) for line in lines) else 0.0
+    """By the share of lines with the names of TGI's own modules."""
+    return score(source, SURE, _OWN.search)
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:
@@ -86,6 +86,8 @@ def _meaning(sink: Sink, record: Record) -> None:
     else:
         said = whole(record)
         event = next((event for phrase, event in _EVENTS if said.endswith(phrase) or phrase in said[:200]), "")
+        if record.level == "INFO" and _READY.search(said):
+            event = "tollens.engine_ready"
         if event == "tollens.engine_start":
             sink.state(record, "tgi", facts_in("".join(record.texts), _PATTERN, _SETTINGS))
         sink.tell(record, event)

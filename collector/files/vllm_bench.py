@@ -1,25 +1,21 @@
-"""The result of `vllm bench serve` (SGLang's `bench_serving` writes the same names): what the client saw.
-
-One run is one fact each of its figures, in force since the run began: no time series is made up from a summary.
-"""
+"""The result of `vllm bench serve` (SGLang's `bench_serving` writes the same names): what the client saw."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from collector.attributes import Value
+from collector.files._bench import Run, number, read_runs
 from collector.files._contract import Options, Reader, Source
-from collector.files._emit import Emitter
-from collector.files._lines import lines
-from collector.files._local_clock import naive_unix_nano, shift_to
-from collector.files._times import SECOND, time_in_name
+from collector.files._local_clock import naive_unix_nano
+from collector.files._share import score
 from correlator.model.records import Batch, Problem
 
-_KEYS = re.compile(rb'"(?:request_throughput|mean_ttft_ms|mean_tpot_ms|output_throughput|total_token_throughput)"\s*:')
+SURE = 0.99
+_KEY = re.compile(r'"(?:request_throughput|mean_ttft_ms|mean_tpot_ms|output_throughput|total_token_throughput)"\s*:')
+_KEYS = re.compile(_KEY.pattern.encode())
 _SETTINGS = {
     "completed": "completed",
     "num_prompts": "prompts",
@@ -36,78 +32,36 @@ _STATISTICS = ("mean", "median", "std", "p90", "p95", "p99")
 
 
 def accepts(source: Source) -> float:
-    """By the names of its figures."""
-    return 0.99 if len(set(_KEYS.findall(source.head))) >= 2 else 0.0
+    """By the names of its figures, and the share of lines that have one."""
+    if len(set(_KEYS.findall(source.head))) < 2:
+        return 0.0
+    return score(source, SURE, _KEY.search)
 
 
 def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
-    """Each result of the file: one JSON document, or one a line."""
-    out = Emitter(source.name, "benchmark client", READER.id)
-    for line, found in _documents(source):
-        if isinstance(found, str):
-            yield Problem(source.name, found, line=line)
-            continue
-        facts = dict(_facts(found))
-        if not any(name.startswith("client.t") or name.endswith("throughput") for name in facts):
-            yield Problem(
-                source.name, "expected the figures of a benchmark (mean_ttft_ms, output_throughput …)", line=line
-            )
-            continue
-        end, said = _end(source, options, found)
-        if said:
-            yield Problem(source.name, said, kind="bad_time", line=line)
-        if end is not None:
-            duration_s = facts.get("client.duration_s", 0.0)
-            began = end - round(float(duration_s) * SECOND)
-            out.log(began, "INFO", "result of a benchmark client", "tollens.facts", facts)
-    yield from out.batches()
+    """Each run as facts."""
+    yield from read_runs(source, options, READER.id, "mean_ttft_ms, output_throughput …", _run)
 
 
-def _documents(source: Source) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Every JSON object, or what is wrong."""
-    with source.open() as stream:
-        rows = [(number, raw) for number, raw in lines(stream) if raw is None or raw.strip()]
-    whole = b"".join(raw for _, raw in rows if raw is not None)
-    try:
-        documents = [(1, json.loads(whole))]
-    except ValueError:
-        documents = [(number, _parsed(raw)) for number, raw in rows]
-    for number, found in documents:
-        for one in found if isinstance(found, list) else [found]:
-            yield number, one if isinstance(one, dict) else "expected a JSON object with a benchmark's result"
-
-
-def _parsed(raw: bytes | None) -> Any:
-    try:
-        return json.loads(raw or b"")
-    except ValueError:
+def _run(found: dict[str, Any]) -> Run | None:
+    """The client writes its local time, without a zone, when the run ended."""
+    facts = dict(_facts(found))
+    if not any(name.startswith("client.t") or name.endswith("throughput") for name in facts):
         return None
+    written = found.get("date")
+    end = naive_unix_nano(written) if isinstance(written, str) else None
+    return Run(facts, end, seconds=float(number(found.get("duration")) or 0.0))
 
 
 def _facts(found: dict[str, Any]) -> Iterator[tuple[str, Value]]:
     for key, name in _SETTINGS.items():
-        if isinstance(value := found.get(key), int | float | str) and not _is_nan(value):
+        value = found.get(key)
+        if isinstance(value, str) or (value := number(value)) is not None:
             yield f"client.{name}", value
     for time in _TIMES:
         for statistic in _STATISTICS:
-            value = found.get(f"{statistic}_{time}_ms")
-            if isinstance(value, int | float) and not _is_nan(value):
-                yield f"client.{'e2el' if time == 'e2e_latency' else time}.{statistic}_s", value / 1000
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
-
-
-def _end(source: Source, options: Options, found: dict[str, Any]) -> tuple[int | None, str]:
-    """When the run ended, and what to say of it. The client writes its local time, without a zone."""
-    written = found.get("date")
-    end = naive_unix_nano(written) if isinstance(written, str) else None
-    if end is None:
-        end = time_in_name(source.name) or options.near_unix_nano or source.modified_unix_nano
-        return end, "result has no date: it is put beside the other files" if end else "result has no date"
-    shift = shift_to([end], options.near_unix_nano)
-    return end + shift.nano, shift.said
+            if (ms := number(found.get(f"{statistic}_{time}_ms"))) is not None:
+                yield f"client.{'e2el' if time == 'e2e_latency' else time}.{statistic}_s", ms / 1000
 
 
 READER = Reader(id="vllm_bench", accepts=accepts, read=read, needs_year=True)

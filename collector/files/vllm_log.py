@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from collector.files._contract import Options, Reader, Source
 from collector.files._emit import Emitter
 from collector.files._log_lines import LINE_LIMIT, LogLines, text_of
+from collector.files._share import score
 from collector.files._stamps import Years
 from collector.files._vllm_lines import ACCESS, HEAD, PREFIX_LIMIT, Access, Assembler, Entry
 from collector.files._vllm_meaning import Meaning
@@ -22,15 +23,13 @@ _PLAIN_ACCESS = re.compile(rb'(?:\([^()]*\) )?INFO: +\S+ - "([A-Z]+) (/[^\s"]*) 
 
 
 def accepts(source: Source) -> float:
-    """By vLLM's stamp and its own phrases; an HTTP access log alone could be anybody's."""
-    score = 0.0
-    for line in source.head.split(b"\n")[:2_000]:
-        text = text_of(line[:4_096])
-        if HEAD.search(text, 0, PREFIX_LIMIT):
-            return SURE
-        if "INFO:" in text and "HTTP/1." in text and ACCESS.search(text):
-            score = PERHAPS
-    return score
+    """By the share of vLLM's stamps and its own phrases; an HTTP access log alone could be anybody's."""
+    own = score(source, SURE, lambda text: HEAD.search(text, 0, PREFIX_LIMIT))
+    return own or score(source, PERHAPS, _is_access)
+
+
+def _is_access(text: str) -> bool:
+    return "INFO:" in text and "HTTP/1." in text and ACCESS.search(text) is not None
 
 
 def read(source: Source, options: Options, now: Callable[[], int] = time.time_ns) -> Iterator[Batch | Problem]:

@@ -1,4 +1,4 @@
-"""Zipkin's JSON, version 2: an array of spans, or one span a line. Times are microseconds and stay as recorded,
+"""Zipkin's JSON, version 2 or 1: an array of spans, or one span a line. Times are microseconds and stay as recorded,
 clock skew included. A span that client and server share becomes two, the server's below the client's."""
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from collector.attributes import Value, clean, set_attributes
 from collector.files._contract import Options, Reader, Source
 from collector.files._documents import each
 from collector.files._spans import KINDS, Spans, fail
+from collector.files._zipkin_v1 import is_v1, sides
 from correlator.model.records import Batch, Problem
 
 _MICRO = 1_000
-_OWN = (re.compile(rb'"traceId"\s*:\s*"[0-9a-fA-F]{16,32}"'), re.compile(rb'"(?:local|remote)Endpoint"\s*:'))
+_OWN = (
+    re.compile(rb'"traceId"\s*:\s*"[0-9a-fA-F]{16,32}"'),
+    re.compile(rb'"(?:localEndpoint|remoteEndpoint|binaryAnnotations)"\s*:|"endpoint"\s*:\s*\{[^{}]*"serviceName"'),
+)
 _FAULTS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 _ENDPOINT = {"serviceName": "peer.service", "ipv4": "network.peer.address", "ipv6": "network.peer.address"}
 _FAILED = 500
@@ -27,7 +31,7 @@ _Shared = dict[tuple[str, str, str], bytes]
 
 
 def accepts(source: Source) -> float:
-    """By a hex `traceId` beside an endpoint, in JSON."""
+    """By a hex `traceId` beside an endpoint or version 1's binary annotations, in JSON."""
     if source.head.lstrip()[:1] not in (b"{", b"["):
         return 0.0
     return 1.0 if all(pattern.search(source.head) for pattern in _OWN) else 0.0
@@ -39,9 +43,14 @@ def read(source: Source, options: Options) -> Iterator[Batch | Problem]:
 
     def take(line: int, value: Any) -> Iterator[Batch | Problem]:
         nonlocal unfinished, first
-        written = list(_flat(value))
-        shared = _shared(written)
-        for index, one in enumerate(written):
+        written: list[tuple[int, Any]] = []
+        for index, one in enumerate(_flat(value)):
+            try:
+                written.extend((index, side) for side in (sides(one) if is_v1(one) else (one,)))
+            except _FAULTS as error:
+                yield Problem(source.name, f"expected a Zipkin span ({error!r:.120})", line=line, field=f"[{index}]")
+        shared = _shared([one for _, one in written])
+        for index, one in written:
             try:
                 spans.add(_resource(one), _span(one, shared), line)
                 if "timestamp" in one and "duration" not in one:

@@ -39,7 +39,7 @@ class Reason(Enum):
     UNAUTHENTICATED = ("unauthenticated", Code.UNAUTHENTICATED, 401)
     UNKNOWN_PATH = ("unknown_path", Code.NOT_FOUND, 404)
     WRONG_METHOD = ("wrong_method", Code.UNIMPLEMENTED, 405)
-    SLOW = ("slow", Code.DEADLINE_EXCEEDED, 408)
+    SLOW = ("slow", Code.DEADLINE_EXCEEDED, 503)  # not 408: OTLP senders throw away what gets that
     TOO_LARGE = ("too_large", Code.RESOURCE_EXHAUSTED, 413)
     UNSUPPORTED = ("unsupported", Code.INVALID_ARGUMENT, 415)
     BUSY = ("busy", Code.RESOURCE_EXHAUSTED, 429)
@@ -47,6 +47,8 @@ class Reason(Enum):
     FULL = ("full", Code.RESOURCE_EXHAUSTED, 503)
     NOT_KEPT = ("not_kept", Code.UNAVAILABLE, 503)
     NO_MESSAGE = ("no_message", Code.INVALID_ARGUMENT, 400)
+    CUT_OFF = ("cut_off", Code.CANCELLED, 400)
+    INTERNAL = ("internal", Code.INTERNAL, 500)
     TOO_MANY_CONNECTIONS = ("too_many_connections", Code.UNAVAILABLE, 503)
 
     def __init__(self, label: str, grpc_code: int, http_status: int) -> None:

@@ -22,6 +22,8 @@ from collector.receiving.settings import Limits
 CHUNK_BYTES = 64 << 10
 LINGER_S = 5.0
 """How long a client may take to read its answer, and to stop sending what nobody will read."""
+AGAIN_S = 1.0
+"""Who was too slow may try again after that."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -65,6 +67,7 @@ class Connection:
         self._reader, self._writer, self._limits = reader, writer, limits
         self._answer, self._refuse = answer, refuse
         self._h11 = h11.Connection(h11.SERVER, limits.header_bytes)
+        self._ended = False
 
     async def run(self) -> None:
         """Until either side has had enough. Raises OSError or TimeoutError where the client is gone."""
@@ -99,7 +102,7 @@ class Connection:
             async with asyncio.timeout(self._limits.header_s):
                 event = await self._event(self._limits.header_bytes)
         except TimeoutError:
-            raise Refused(Reason.SLOW, f"no whole headers within {self._limits.header_s:g} s") from None
+            raise Refused(Reason.SLOW, f"no whole headers within {self._limits.header_s:g} s", AGAIN_S) from None
         except h11.RemoteProtocolError as error:
             reason = Reason.LONG_HEADERS if error.error_status_hint == 431 else Reason.MALFORMED
             raise Refused(reason, str(error)) from None
@@ -109,7 +112,9 @@ class Connection:
         while (event := self._h11.next_event()) is h11.NEED_DATA:
             if self._h11.they_are_waiting_for_100_continue:
                 self._writer.write(self._h11.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
-            self._h11.receive_data(await self._reader.read(chunk_bytes))
+            received = await self._reader.read(chunk_bytes)
+            self._ended = not received
+            self._h11.receive_data(received)
         return event
 
     async def _answered(self, head: Head) -> Response:
@@ -129,9 +134,10 @@ class Connection:
                     hold(len(event.data))
                     body += event.data
         except TimeoutError:
-            raise Refused(Reason.SLOW, f"no whole body within {self._limits.body_s:g} s") from None
+            raise Refused(Reason.SLOW, f"no whole body within {self._limits.body_s:g} s", AGAIN_S) from None
         except h11.RemoteProtocolError as error:
-            raise Refused(Reason.MALFORMED, f"not a whole body: {error}") from None
+            reason = Reason.CUT_OFF if self._ended else Reason.MALFORMED
+            raise Refused(reason, f"not a whole body: {error}") from None
         return bytes(body)
 
     def _received(self) -> bool:

@@ -58,7 +58,7 @@ class Intake:
 
     @contextmanager
     def admit(self, protocol: str, signal: Signal, authorization: str | bytes | None) -> Iterator[Admission]:
-        """Room for one request, until its answer. Raises Refused, and counts what is refused inside."""
+        """Room for one request, until its answer. Raises Refused, and counts whatever ends otherwise than well."""
         admission = Admission(self, protocol, signal)
         self.metrics.requests.labels(protocol, signal).inc()
         self.requests += 1
@@ -67,6 +67,12 @@ class Intake:
             yield admission
         except Refused as refused:
             self.count_refused(protocol, signal, refused.reason)
+            raise
+        except (OSError, asyncio.CancelledError):  # also where gRPC itself refuses the message, such as one in zstd
+            self.count_refused(protocol, signal, Reason.CUT_OFF)
+            raise
+        except Exception:
+            self.count_refused(protocol, signal, Reason.INTERNAL)
             raise
         finally:
             self.requests -= 1

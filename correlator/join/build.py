@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from correlator.join.adapters import with_adapters
 from correlator.join.connect import CONNECT, Groups
 from correlator.join.coverage import to_coverage
 from correlator.join.engine_memory import with_other_memory
+from correlator.join.failures import with_failure_counts, with_failures
 from correlator.join.gpus import beside, covering, onto, read_gpus, with_faults
 from correlator.join.intake import read_intake, without_counts
 from correlator.join.occurrences import read_occurrences
 from correlator.join.points import aliased, metric_names, read_points
+from correlator.join.replicas import with_models
 from correlator.join.requests import COLUMNS, prepared, to_requests
 from correlator.join.series import to_series
 from correlator.join.spans import TRACES, read_spans
@@ -51,9 +54,11 @@ def build(
     events, facts = read_occurrences(store, table, metrics, within)
     events = with_faults(events, gpus)
     intake = read_intake(store, within)
-    series = to_series(read_points(store, metrics, within), requests, facts, spans.share, within)
-    series = without_counts(series, intake.outages)
-    requests, sparse = tie(with_events(requests, events), series)
+    points = with_models(store, read_points(store, metrics, within), metrics, within)
+    series = to_series(points, requests, facts, spans.share, within)
+    series = with_failure_counts(without_counts(series, intake.outages), events)
+    requests = with_failures(with_adapters(with_events(requests, events), events), events)
+    requests, sparse = tie(requests, series)
     requests, series = onto(requests, gpus.columns), with_other_memory(beside(series, gpus.series), facts)
     coverage = to_coverage(store, requests, series, table, spans.share, problems, within, intake)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)

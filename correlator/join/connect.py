@@ -62,10 +62,16 @@ def _last(name: str) -> str:
 
 def _value(told: Attributes, name: str, is_machine: bool) -> str:
     *optional, last = name.split("/")
-    value = told.get(last, "").strip().lower()
-    if _NOWHERE.fullmatch(value) or (is_machine and (_CONTAINER.fullmatch(value) or value == _pod(told))):
+    value = named(told.get(last, ""))
+    if not value or (is_machine and (_CONTAINER.fullmatch(value) or value == _pod(told))):
         return ""
     return "/".join([*(known for part in optional if (known := told.get(part, "").strip().lower())), value])
+
+
+def named(name: str) -> str:
+    """The name in lower case; "" where it names nothing, because every machine has it for itself."""
+    name = name.strip().lower()
+    return "" if _NOWHERE.fullmatch(name) else name
 
 
 def _pod(told: Attributes) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from correlator.join.aliases import MetricAlias
 from correlator.join.connect import Attributes, Groups, Said, said
+from correlator.join.gpu_names import by_id, identity, ids
 from correlator.join.points import aliased, meant
 from correlator.join.within import RECORDED, Within, during
 from correlator.store import Store
@@ -14,9 +15,6 @@ from correlator.store import Store
 SERIES, ENGINES = 20_000, 200
 """Series of GPU metrics, and sources of engine metrics, that are looked at; those with the most points come first."""
 ENGINE = "^(vllm|sglang|tgi|trtllm|nv_inference)[:_]"
-_UUIDS = ("hw.id", "UUID", "uuid", "gpu_uuid")
-_INDICES = ("gpu", "index", "device")
-_INSTANCES = ("GPU_I_ID",)
 _KINDS = {"gauge": "'level'", "sum": "if(IsMonotonic, 'counter', 'level')"}
 
 
@@ -44,7 +42,7 @@ def seen(store: Store, names: Iterable[str], within: Within = None) -> tuple[See
     union = " UNION ALL ".join(_heads(kind, shape, during("TimeUnix", within)) for kind, shape in _KINDS.items())
     rows = store.query(f"SELECT * FROM ({union}) ORDER BY points DESC, name, series LIMIT {SERIES}", names=known)
     found = [one for row in rows.to_dict("records") if (one := _seen(row)) is not None]
-    return _without_shares(_by_uuid(found))
+    return _without_shares(_by_id(found))
 
 
 def _heads(kind: str, shape: str, inside: str) -> str:
@@ -96,7 +94,7 @@ def _seen(row: Mapping[str, object]) -> Seen | None:
     meanings = _meanings(name, str(row["shape"]), attributes)
     if not meanings:
         return None
-    device, whole = _identity(attributes)
+    device, whole = identity(attributes)
     return Seen(
         series=int(str(row["series"])),
         name=name,
@@ -121,27 +119,11 @@ def _shape(alias: MetricAlias) -> str:
     return "counter" if alias.how == "rate" else "level"
 
 
-def _identity(told: Attributes) -> tuple[str, str]:
-    """The device, and the GPU that it is a MIG instance of ("" if none)."""
-    uuid = next((told[key] for key in _UUIDS if told.get(key)), "")
-    gpu = uuid or _slot(told)
-    if instance := next((told[key] for key in _INSTANCES if told.get(key)), ""):
-        return f"{gpu}/{instance}", gpu
-    return gpu, told.get("hw.parent", "")
-
-
-def _slot(told: Attributes) -> str:
-    """A GPU without an id is known by its machine and its number there."""
-    machine = next((told[k] for k in ("host.name", "Hostname", "hostname", "service.instance.id") if told.get(k)), "")
-    index = next((told[key] for key in _INDICES if told.get(key)), "0")
-    return f"{machine} GPU {index.removeprefix('nvidia')}".strip()
-
-
-def _by_uuid(found: Iterable[Seen]) -> list[Seen]:
+def _by_id(found: Sequence[Seen]) -> list[Seen]:
     """One name a GPU, where some series tell its id and others only its number."""
-    found = list(found)
-    ids = {_slot(one.attributes): one.device for one in found if not one.whole and one.device != _slot(one.attributes)}
-    return [replace(one, device=ids.get(one.device, one.device)) for one in found]
+    known = ids(one.attributes for one in found)
+    named = [by_id(one.attributes, one.device, one.whole, known) for one in found]
+    return [replace(one, device=device, whole=whole) for one, (device, whole) in zip(found, named, strict=True)]
 
 
 def _without_shares(found: Iterable[Seen]) -> tuple[Seen, ...]:

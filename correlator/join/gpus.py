@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,8 +10,9 @@ import pandas as pd
 
 from correlator.join.connect import CONNECT, Attributes, Groups, Tie
 from correlator.join.connections import ANYBODY, Connection, connections, described
+from correlator.join.gpu_faults import faults, without_echoes
 from correlator.join.gpu_owners import Names, names
-from correlator.join.gpu_samples import LAST_XID, Samples, samples
+from correlator.join.gpu_samples import Samples, samples
 from correlator.join.gpu_seen import SERIES, engines, latest, seen
 from correlator.join.gpu_ties import at_work, by_bucket, tied, with_wholes
 from correlator.join.points import metric_names
@@ -67,7 +68,7 @@ def read_gpus(
     return Gpus(
         columns=_recorded(requests.columns, served, by_source, serving),
         series=by_bucket(tuple(dict.fromkeys(d for its in serving.values() for d in its)), told, wholes),
-        events=tuple(_faults(told)),
+        events=tuple(faults(told)),
         untied=dict(requests.untied) or _unconnected(served, by_source),
         notes=(*map(str, described(by_source, sources, found)[:NOTES]), *_cut(len(found))),
         extent=Window(min(one.start for one in found), max(one.end for one in found) + 1),
@@ -143,20 +144,12 @@ def _cut(series: int) -> tuple[str, ...]:
     return (f"GPUs: only the {SERIES} series with the most points were looked at",) if series >= SERIES else ()
 
 
-def _faults(told: Samples) -> Iterator[Event]:
-    """A last Xid that changed, and errors that could not be corrected: what stays as it was happened before."""
-    for device, tracks in told.items():
-        times, codes = tracks.get(LAST_XID, (np.array([]), np.array([])))
-        for i in np.flatnonzero((np.diff(codes) != 0) & (codes[1:] != 0)):
-            yield Event(n.Events.XID, int(times[i + 1]), device, "", {"xid": f"{codes[i + 1]:.0f}"})
-        times, rates = tracks.get(n.GPU_ECC_UNCORRECTED.name, (np.array([]), np.array([])))
-        for i in np.flatnonzero(rates > 0):
-            yield Event(n.Events.GPU_ECC_ERROR, int(times[i]), device)
-
-
 def with_faults(events: Iterable[Event], gpus: Gpus) -> tuple[Event, ...]:
     """All events in order of time."""
-    return tuple(sorted([*events, *gpus.events], key=lambda event: (event.unix_nano, event.name)))
+    events = tuple(events)
+    return tuple(
+        sorted([*events, *without_echoes(gpus.events, events)], key=lambda event: (event.unix_nano, event.name))
+    )
 
 
 def covering(coverage: Coverage, gpus: Gpus) -> Coverage:

@@ -21,6 +21,8 @@ PARTS = {
     r.RETRIEVAL: "retrieval",
     r.RERANK: "rerank",
     r.POOL_WAIT: "pool_wait",
+    r.STORE_WAIT: "store_wait",
+    r.DEPENDENCY: "dependency",
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 import pandas as pd
 
+from correlator.join.adapters import SHOWN, activations
 from correlator.join.within import RECORDED, Within, during, whole
 from correlator.model.evidence import METRICS, Event, Fact
 from correlator.model.names import Events
@@ -30,7 +31,7 @@ CONTEXT_OVERFLOW = re.compile(
     r"maximum context length|context_length_exceeded|prompt is too long|longer than the maximum model length",
     re.IGNORECASE,
 )
-
+PINGS_REFUSED = re.compile(r"too_many_pings|too many pings|ENHANCE_YOUR_CALM|keepalive ping failed", re.IGNORECASE)
 
 REFUSAL = {
     "requested_tokens": re.compile(r"you requested ([\d,]+) tokens|too long: ([\d,]+) tokens", re.IGNORECASE),
@@ -53,6 +54,7 @@ def read_occurrences(
         *_log_events(logs),
         *(_restarts(store, measured) if STARTED in metrics else ()),
         *_new_instances(store, spans, stamped),
+        *(activations(store, measured) if SHOWN in metrics else ()),
     ]
     events += _span_events(spans)
     facts = [
@@ -139,6 +141,8 @@ def _span_events(spans: pd.DataFrame) -> Iterable[Event]:
         yield Event(Events.ENGINE_START, int(row.start), row.service)
     failed = spans[spans["failed"].astype(bool)]
     failed = failed.assign(text=failed["message"] + " " + failed["exception"])
+    for row in failed[failed["text"].str.contains(PINGS_REFUSED)].itertuples():
+        yield Event(Events.KEEPALIVE_REFUSED, int(row.start), row.service, row.trace_id)
     for row in failed[failed["text"].str.contains(CONTEXT_OVERFLOW)].itertuples():
         yield Event(Events.CONTEXT_OVERFLOW, int(row.start), row.service, row.trace_id, _counts(row.text))
 
@@ -165,14 +169,17 @@ def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
 
 def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
     """Versions and models as the spans name them, each time a value is first seen."""
-    for column, name in (
-        ("model", "model"),
-        ("fingerprint", "engine.fingerprint"),
-        ("version", "service.version"),
+    if spans.empty:
+        return
+    embeds = spans["operation"].isin(["embeddings", "embedding"]) | (spans["span_kind"].str.upper() == "EMBEDDING")
+    for column, name, of in (
+        ("model", "model", ~embeds),
+        ("model", "embedding.model", embeds),
+        ("dimension", "embedding.dimension", spans["dimension"] != ""),
+        ("fingerprint", "engine.fingerprint", ~embeds),
+        ("version", "service.version", spans["version"] != ""),
     ):
-        if column not in spans:
-            continue
-        rows = spans[spans[column] != ""]
+        rows = spans[of & (spans[column] != "")]
         first = rows.groupby(["service", column])["start"].min()
         for (service, value), time in first.items():
             yield Fact(name, str(value), int(time), str(service))

@@ -8,10 +8,9 @@ import pandas as pd
 
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence
+from correlator.model.incidents import ENGINE
 
 UNNAMED = "unnamed service"
-ENGINE = "serving engine"
-"""Where a symptom is that was measured of the system and not of single requests."""
 PLACES = 20
 """Services told apart; those with the fewest requests are left out."""
 

@@ -6,13 +6,25 @@ import numpy as np
 import pandas as pd
 
 from correlator.join import roles as r
+from correlator.join.answers import first_tokens, truncated
 from correlator.join.attempts import mark_attempts
+from correlator.join.outgoing import assigned, idle_before
+from correlator.join.prefill_ahead import with_prefill_ahead
 from correlator.join.spans import Spans
-from correlator.join.tree import critical_path, inherited, with_tree
+from correlator.join.structured import structured
+from correlator.join.tree import critical_path, with_tree
 from correlator.model import names as n
 from correlator.model.evidence import BLOCK_NS
 
 COLUMNS = ["trace_id", "start", "host", n.LATENCY.name]
+STEPS = {
+    r.RETRIEVAL: n.RETRIEVAL.name,
+    r.RERANK: n.RERANK.name,
+    r.POOL_WAIT: n.POOL_WAIT.name,
+    r.STORE_WAIT: n.STORE_WAIT.name,
+    r.DEPENDENCY: n.DEPENDENCY.name,
+}
+"""Roles whose spans' own time is a part of the ledger by that name."""
 SKEW_S = 0.001
 """A server span may start this much before its client's: the resolution of two clocks kept by NTP on a LAN."""
 
@@ -20,7 +32,7 @@ SKEW_S = 0.001
 def prepared(spans: Spans) -> pd.DataFrame:
     """The span table with tree, role, own time and attempts: what requests and waterfalls are made of."""
     table = with_tree(spans.table.assign(own_role=r.roles(spans.table)))
-    table["role"] = inherited(table, table["own_role"])
+    table["role"] = assigned(table)
     return mark_attempts(critical_path(table))
 
 
@@ -35,6 +47,7 @@ def to_requests(table: pd.DataFrame, spans: Spans) -> pd.DataFrame:
         return pd.DataFrame(columns=[*COLUMNS, "end"])
     rows = rows.set_index(ids[rows.index])
     rows["trace_id"] = rows.index
+    rows = with_prefill_ahead(rows, spans.share)
     return rows.join(_scope(spans.scope)).sort_values("start", ignore_index=True)
 
 
@@ -50,7 +63,7 @@ def _rows(table: pd.DataFrame, share: float) -> pd.DataFrame:
     rows["service"] = roots["service"]
     rows = rows.join(_outcome(roots, kept)).join(_model_calls(kept)).join(_retrieval(kept))
     rows = rows.join(_torn(kept)).join(_ledger(kept, roots)).join(_flight(kept, rows, share))
-    return _derived(rows)
+    return _derived(rows.join(structured(kept)))
 
 
 def _where(table: pd.DataFrame, condition: pd.Series) -> pd.DataFrame:
@@ -63,8 +76,15 @@ def _outcome(roots: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     failed = kept[kept["failed"].astype(bool)]
     text = (failed["message"] + " " + failed["exception"]).str.slice(0, 2000).groupby(failed["trace_id"]).agg(" ".join)
     types = failed["error_type"].groupby(failed["trace_id"]).max()
-    out = pd.DataFrame({n.ERROR.name: error.astype(float)})
+    out = pd.DataFrame({n.ERROR.name: error.astype(float), n.DEPENDENCY_ERROR.name: _with_dependency(error, kept)})
     return out.assign(error_text=text.reindex(out.index).fillna(""), error_type=types)
+
+
+def _with_dependency(error: pd.Series, kept: pd.DataFrame) -> pd.Series | float:
+    """1 where the request failed and a call of another service in it; unknown where no such call was ever traced."""
+    called = kept[kept["role"] == r.DEPENDENCY]
+    failed = called["failed"].astype(bool).groupby(called["trace_id"]).any()
+    return (error & failed.reindex(error.index, fill_value=False)).astype(float) if len(called) else np.nan
 
 
 def _torn(kept: pd.DataFrame) -> pd.DataFrame:
@@ -94,8 +114,8 @@ def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:
     out[n.SERVER_LATENCY.name] = serves.groupby("trace_id")["duration"].sum() / 1e9
     out[n.TIME_TO_FIRST_TOKEN.name] = serves.groupby("trace_id")[n.TIME_TO_FIRST_TOKEN.name].first()
     last = pd.concat([calls, serves]).groupby("trace_id")[["finish_reason", "model", "failed"]].max()
-    reasons = last["finish_reason"]
-    out[n.TRUNCATED.name] = reasons.str.contains("length|max_tokens").where(reasons != "").astype(float)
+    out[n.TRUNCATED.name] = truncated(calls, serves).reindex(out.index)
+    out = out.join(first_tokens(calls, serves))
     out["model"], out[n.MODEL_ERROR.name] = last["model"], last["failed"].astype(float)
     ahead = _ahead(kept, serves)
     out[n.OUTBOUND.name] = ahead.where(ahead > -SKEW_S).clip(lower=0).groupby(level=0).sum(min_count=1)
@@ -132,13 +152,19 @@ def _retrieval(kept: pd.DataFrame) -> pd.DataFrame:
     rows = kept[kept["role"] == r.RETRIEVAL].groupby("trace_id")
     out = rows[[n.RETRIEVED.name, n.RETRIEVAL_SCORE.name]].max()
     empty = out[n.RETRIEVED.name].eq(0).astype(float).where(out[n.RETRIEVED.name].notna())
-    return out.assign(**{n.EMPTY_RETRIEVAL.name: empty})
+    return out.assign(**{n.EMPTY_RETRIEVAL.name: empty, n.RETRIEVAL_DISTANCE.name: _distance(out)})
+
+
+def _distance(retrieved: pd.DataFrame) -> pd.Series:
+    """One minus the best score where scores are cosines; other scales have no one to be far from."""
+    score = retrieved[n.RETRIEVAL_SCORE.name]
+    return 1 - score if score.abs().max() <= 1 else pd.Series(np.nan, score.index)
 
 
 def _ledger(kept: pd.DataFrame, roots: pd.DataFrame) -> pd.DataFrame:
     """Own time by part. A part nobody measured in a trace is missing there, not zero."""
     entry = kept["trace_id"].map(roots["service"])
-    part = kept["role"].map({r.RETRIEVAL: n.RETRIEVAL.name, r.RERANK: n.RERANK.name, r.POOL_WAIT: n.POOL_WAIT.name})
+    part = kept["role"].map(STEPS)
     part = part.where(kept["role"] != r.CLIENT, n.NETWORK.name).where(kept["role"] != r.SERVER, n.REMAINDER.name)
     part = part.mask(
         part.isna(),
@@ -175,7 +201,7 @@ def _without_server(parts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     parts.loc[blind, n.NETWORK.name] = np.nan
     always = {c: parts[c].fillna(0.0) for c in (n.GATEWAY.name, n.RETRY.name, n.REMAINDER.name)}
     block = (kept.groupby("trace_id")["start"].min() // BLOCK_NS).reindex(parts.index)
-    steps = [c for c in (n.RETRIEVAL.name, n.RERANK.name, n.POOL_WAIT.name) if c in parts]
+    steps = [c for c in STEPS.values() if c in parts]
     return parts.assign(**always, **{c: _zero_where_traced(parts[c], block) for c in steps})
 
 
@@ -193,11 +219,13 @@ def _flight(kept: pd.DataFrame, rows: pd.DataFrame, share: float) -> pd.DataFram
     out = pd.DataFrame({n.IN_FLIGHT.name: _open(rows["start"], rows["end"], rows["start"])}, index=rows.index)
     if len(calls):
         ends = calls["start"] + calls["duration"]
+        out[n.IDLE_BEFORE.name] = idle_before(calls).reindex(rows.index) if share == 1 else np.nan
         out = out.join(pd.Series(_open(calls["start"], ends, sent), sent.index, name=n.CALLS_IN_FLIGHT.name))
     if len(calls) and len(serves):
         ends = serves["start"] + serves["duration"]
         out = out.join(pd.Series(_open(serves["start"], ends, sent), sent.index, name=n.SERVER_IN_FLIGHT.name))
-    return out / share
+    counts = [c for c in out if c != n.IDLE_BEFORE.name]
+    return out.assign(**{c: out[c] / share for c in counts})
 
 
 def _open(starts: pd.Series, ends: pd.Series, at: pd.Series) -> np.ndarray:

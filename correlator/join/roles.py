@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-SERVER, CLIENT, RETRIEVAL, RERANK, POOL_WAIT, OTHER = (
-    "llm_server", "llm_client", "retrieval", "rerank", "pool_wait", "")  # fmt: skip
+SERVER, CLIENT, RETRIEVAL, RERANK, POOL_WAIT, STORE_WAIT, DEPENDENCY, OTHER = (
+    "llm_server", "llm_client", "retrieval", "rerank", "pool_wait", "store_wait", "dependency", "")  # fmt: skip
 
 _GENERATES = {"chat", "text_completion", "generate_content", "completion"}
 _VECTOR_DATABASES = {

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from correlator.join.engines import capacity, with_batch
+from correlator.join.replicas import with_split
+from correlator.join.speculation import with_speculation
 from correlator.join.within import MARGIN_NS, Within, stretches
 from correlator.model import names as n
 from correlator.model.evidence import Fact
@@ -33,6 +35,7 @@ def to_series(
 ) -> pd.DataFrame:
     """Canonical signals by bucket; a signal nobody measured has no column."""
     wide = with_batch(points, _running_while_waiting(points, _wide(points)), BUCKET_NS)
+    wide = with_split(points, wide, BUCKET_NS)
     if len(requests):
         wide = wide.join(_arrivals(requests, share, within), how="outer")
         wide = wide.assign(**{n.TRACED_SHARE.name: wide[n.ARRIVAL_RATE.name] / _counted(points, wide.index)})
@@ -130,6 +133,7 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
             n.ARRIVAL_RATE.name: _column(wide, n.ARRIVAL_RATE.name).combine_first(finished),
             n.KV_PRESSURE.name: _kv_pressure(wide),
             n.POOL_SHARE.name: _column(wide, n.POOL_USED.name) / _positive(wide, n.POOL_MAX.name),
+            n.STORE_POOL_SHARE.name: _column(wide, n.STORE_POOL_USED.name) / _positive(wide, n.STORE_POOL_MAX.name),
             n.TELEMETRY_REFUSED.name: _refused(wide),
         }
     )
@@ -137,7 +141,7 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
         if signal.name not in wide and _complete(_column(wide, rate.name), finished):
             mean = _column(wide, rate.name) / _positive(wide, "completion_rate")
             wide = wide.assign(**{signal.name: mean, f"n.{signal.name}": finished})
-    return _ledger(_errors(wide))
+    return with_speculation(_structured(_ledger(_cut_answers(_errors(wide)))))
 
 
 def _complete(tokens: pd.Series, finished: pd.Series) -> bool:
@@ -214,6 +218,22 @@ def _errors(wide: pd.DataFrame) -> pd.DataFrame:
     return wide.assign(**{n.ERROR.name: failed / total.where(total > 0), f"n.{n.ERROR.name}": total})
 
 
+def _cut_answers(wide: pd.DataFrame) -> pd.DataFrame:
+    """Of the answers that ended, the share that ended at its length limit."""
+    if "length_stop_rate" not in wide or "completion_rate" not in wide:
+        return wide
+    share = wide["length_stop_rate"].fillna(0) / _positive(wide, "completion_rate")
+    return wide.assign(**{n.TRUNCATED.name: share.clip(upper=1), f"n.{n.TRUNCATED.name}": wide["completion_rate"]})
+
+
+def _structured(wide: pd.DataFrame) -> pd.DataFrame:
+    """Share of the requests whose parameters the engine logged that demand a schema."""
+    if n.RECEIVED_RATE.name not in wide:
+        return wide
+    share = _column(wide, n.STRUCTURED_RATE.name).fillna(0) / _positive(wide, n.RECEIVED_RATE.name)
+    return wide.assign(**{n.STRUCTURED.name: share, f"n.{n.STRUCTURED.name}": wide[n.RECEIVED_RATE.name]})
+
+
 def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
     """Ledger parts that follow from latencies measured at different places."""
     out = {}
@@ -221,7 +241,7 @@ def _ledger(wide: pd.DataFrame) -> pd.DataFrame:
     engine = [s.name for s in (n.QUEUE, n.PREFILL, n.DECODE) if s.name in has]
     if {n.CLIENT_LATENCY.name, n.SERVER_LATENCY.name} <= has:
         out[n.NETWORK.name] = (wide[n.CLIENT_LATENCY.name] - wide[n.SERVER_LATENCY.name]).clip(lower=0)
-    known = [wide[c] for c in (*engine, n.RETRIEVAL.name, n.POOL_WAIT.name) if c in has]
+    known = [wide[c] for c in (*engine, n.RETRIEVAL.name, n.POOL_WAIT.name, n.STORE_WAIT.name) if c in has]
     if n.LATENCY.name in has and (known or out):
         parts = sum([*known, *out.values()])
         out[n.REMAINDER.name] = (wide[n.LATENCY.name] - parts).clip(lower=0)

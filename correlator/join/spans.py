@@ -31,7 +31,14 @@ TEXTS = {
     "finish_reason": ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason"),
     "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
     "fingerprint": ("openai.response.system_fingerprint", "gen_ai.openai.response.system_fingerprint"),
+    "output_type": (
+        "gen_ai.output.type",
+        "gen_ai.openai.request.response_format",
+        "gen_ai.request.structured_output_schema",
+    ),
     "resend": ("http.request.resend_count",),
+    "dimension": ("gen_ai.embeddings.dimension.count", "db.milvus.search.query_vector_dimension"),
+    "url": ("url.path", "http.target", "url.full", "http.url"),
 }
 
 

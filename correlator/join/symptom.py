@@ -22,6 +22,10 @@ from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE
 TAIL_RATIO = 1.6
 """The 95th percentile drifts more than the mean: the square of 1.3, rounded down."""
 THROUGHPUT_RATIO = 1.3
+FIRST_TOKEN_S = 1.0
+"""A second without a sign interrupts a user's train of thought (Nielsen 1993)."""
+DISTANCE = 0.05
+"""In reports a right document lay 0.12 above its distractors where search worked and 0.03 where it did not."""
 DOWN_SHARE = 0.9
 """An error share from which the service counts as not available at all."""
 
@@ -48,6 +52,8 @@ CANDIDATES = (
     Candidate(Kind.LATENCY, n.LATENCY, "p95", TAIL_RATIO, relative=True),
     Candidate(Kind.THROUGHPUT, n.GENERATION_THROUGHPUT, "mean", THROUGHPUT_RATIO, relative=True, falls=True),
     Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "mean", LATENCY_RATIO, relative=True, unless=n.LATENCY),
+    Candidate(Kind.LATENCY, n.FIRST_TOKEN_HELD, "mean", FIRST_TOKEN_S, relative=False),
+    Candidate(Kind.QUALITY, n.RETRIEVAL_DISTANCE, "mean", DISTANCE, relative=False),
 )
 CLIENT_TAIL = Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "p99", TAIL_RATIO, relative=True, unless=n.LATENCY)
 """As a load generator sums it up for a whole run: where nobody measured single requests, the only tail there is."""

@@ -2,7 +2,7 @@
 
 First the moments at which something is known to have happened (a start, a new instance, a changed
 configuration) are tried as the boundary; few tests, so small data suffices. Then stretches that stand out
-(`search.py`) are tried: in what is asked of the service, and in the symptoms themselves, of which more is asked.
+(`search.py`) are tried: in what is asked of the service, and in what it suffers, of which more is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from correlator.join.search import stretches
 from correlator.join.symptom import CANDIDATES, find_symptom, least_severity
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Kind, Symptom, Window, Windows, with_windows
-from correlator.model.names import ARRIVAL_RATE, HOST_CPU, INPUT_TOKENS, LATENCY, OUTPUT_TOKENS, Signal
+from correlator.model.names import ARRIVAL_RATE, HOST_CPU, INPUT_TOKENS, LATENCY, LEDGER, OUTPUT_TOKENS, Signal
 
 SEARCHED = 10
 """Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
@@ -24,7 +24,8 @@ SEARCHED_RATIO = 1.5
 """Smallest ratio of latency worth naming in a stretch that was picked because it stands out. Simulated healthy
 services whose speed drifts by 15 % (autocorrelation 0.7) were accused in 18 % of five-minute recordings at 1.3, in
 2 % at 1.5."""
-SYMPTOMS = tuple(dict.fromkeys(c.signal for c in CANDIDATES if not c.falls))
+SUFFERED = tuple(dict.fromkeys([*(c.signal for c in CANDIDATES if not c.falls), *LEDGER]))
+"""Symptoms, and where the time goes: a wait that begins stands out before the whole does."""
 ASKED: tuple[Signal, ...] = (ARRIVAL_RATE, INPUT_TOKENS, OUTPUT_TOKENS, HOST_CPU)
 """What is asked of the service, and of its host. A stretch that stands out in these was not picked for its latency,
 so the smallest change worth naming is enough there."""
@@ -40,9 +41,10 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
     best = _best(evidence, pairs, kind)
     halves = Windows(Window(int(active[0]), _middle(active)), Window(_middle(active), int(active[-1]) + 1))
     if best is None:
-        best = _best(evidence, stretches(evidence, ASKED), kind)
-    if best is None:
-        best = _best(evidence, [*stretches(evidence, SYMPTOMS), halves], kind, SEARCHED, SEARCHED_RATIO)
+        best = _worse(
+            _best(evidence, stretches(evidence, ASKED), kind),
+            _best(evidence, [*stretches(evidence, SUFFERED), halves], kind, SEARCHED, SEARCHED_RATIO),
+        )
     if best is not None:
         return _with(evidence, *best)
     fallback = with_windows(evidence, pairs[0] if pairs else halves)
@@ -122,16 +124,22 @@ def _changes(evidence: Evidence) -> Iterable[int]:
         seen[key] = fact.value
 
 
-def _best(
-    evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1, ratio: float = 1.0
-) -> tuple[Windows, Symptom] | None:
+Found = tuple[Windows, Symptom] | None
+
+
+def _best(evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1, ratio: float = 1.0) -> Found:
     """The pair whose symptom is the most severe even at the near end of its interval."""
     found = []
     for windows in pairs:
         symptom = find_symptom(with_windows(evidence, windows), kind, tests=max(tests, len(pairs)))
         if symptom is not None and (symptom.kind is not Kind.LATENCY or symptom.change.value >= ratio):
             found.append((windows, symptom))
-    return max(found, key=lambda pair: least_severity(pair[1])) if found else None
+    return _worse(*found)
+
+
+def _worse(*found: Found) -> Found:
+    """The one whose symptom is the most severe even at the near end of its interval; None of none."""
+    return max((pair for pair in found if pair), key=lambda pair: least_severity(pair[1]), default=None)
 
 
 def _middle(active: np.ndarray) -> int:

@@ -33,6 +33,11 @@ of an autocorrelation is then 0.22); on fewer, the smallest effect worth naming 
 MOST_ALIKE = 0.9
 """A higher autocorrelation could not be told from a trend."""
 QUANTILES = {"p10": 0.1, "median": 0.5, "p95": 0.95}
+RAGGED = 0.5
+"""Standard error of a mean over the mean, from which the mean's logarithm is too skewed to be taken for normal: zero
+then lies within two standard errors."""
+ENDLESS = 1e9
+"""Stands for an end that the interval of a ratio does not have; 1 / ENDLESS for zero."""
 FLOOR = 1e-9
 """Added before logarithms, so that a part that was exactly zero has a (huge) ratio instead of none."""
 
@@ -50,6 +55,8 @@ class Effect:
 def ratio(frame: pd.DataFrame, column: str, statistic: str = "mean", weight: str | None = None) -> Effect | None:
     """Incident over baseline of a column's mean, "median" or "p95"; None when a window has too few blocks."""
     sides = _sides(frame, column, statistic, weight)
+    if sides is not None and any(_ragged(side) for side in sides):
+        return _of_ragged(*sides)
     return _compare(sides, lambda mean: np.log(np.maximum(mean, 0.0) + FLOOR), np.exp, "ratio")
 
 
@@ -200,18 +207,49 @@ def _compare(
 ) -> Effect | None:
     if sides is None:
         return None
-    points, variances, freedoms = [], [], []
-    for side in sides:
-        blocks = len(side.sums)
-        weights = _multinomial(blocks)
-        drawn = scale((weights @ side.sums) / np.maximum(weights @ side.counts, FLOOR))
-        variances.append(float(drawn.var()) * blocks / (blocks - 1))
-        freedoms.append(blocks - 1)
-        points.append(float(scale(np.asarray([side.sums.sum() / side.counts.sum()]))[0]))
-    error2, drift = sum(variances), _drift(sides[0])
-    freedom = error2**2 / max(sum(v**2 / f for v, f in zip(variances, freedoms, strict=True)), 1e-300) / drift
-    blocks = min(len(side.sums) for side in sides)
-    return _interval(points[1] - points[0], (error2 * drift) ** 0.5, max(freedom, 1.0), back, unit, blocks)
+    (before, error_before, blocks), (after, error_after, others) = (_estimated(side, scale) for side in sides)
+    error2, freedom = _together(sides, error_before, error_after)
+    return _interval(after - before, error2**0.5, freedom, back, unit, min(blocks, others))
+
+
+def _estimated(side: _Side, scale: Callable[[Floats], Floats]) -> tuple[float, float, int]:
+    """The mean on a scale, its variance from resampled blocks, and the number of blocks."""
+    blocks = len(side.sums)
+    weights = _multinomial(blocks)
+    drawn = scale((weights @ side.sums) / np.maximum(weights @ side.counts, FLOOR))
+    point = float(scale(np.asarray([side.sums.sum() / side.counts.sum()]))[0])
+    return point, float(drawn.var()) * blocks / (blocks - 1), blocks
+
+
+def _together(sides: tuple[_Side, _Side], before: float, after: float) -> tuple[float, float]:
+    """Variance of a difference of two means with these variances, and Welch's degrees of freedom."""
+    drift, error2 = _drift(sides[0]), before + after
+    parts = before**2 / (len(sides[0].sums) - 1) + after**2 / (len(sides[1].sums) - 1)
+    return error2 * drift, max(error2**2 / max(parts, 1e-300) / drift, 1.0)
+
+
+def _ragged(side: _Side) -> bool:
+    """The mean is so uncertain that its logarithm is not near normal: a wait that hardly ever occurs, for one."""
+    mean, error2, _ = _estimated(side, lambda mean: mean)
+    return mean > 0 and error2 > (RAGGED * mean) ** 2
+
+
+def _of_ragged(baseline: _Side, incident: _Side) -> Effect:
+    """Ratio of two means by Fieller (1954): whether they differ is asked of the difference, which needs no logarithm.
+
+    Where the baseline cannot be told from zero the ratio has no upper end (ENDLESS).
+    """
+    (before, v0, blocks), (after, v1, others) = (_estimated(side, lambda mean: mean) for side in (baseline, incident))
+    error2, freedom = _together((baseline, incident), v0, v1)
+    drift, t = error2 / max(v0 + v1, 1e-300), student.quantile(1 - TAIL, freedom)
+    p_above = student.below((before - after) / max(error2**0.5, 1e-300), freedom)
+    a, c = before**2 - t**2 * v0 * drift, after**2 - t**2 * v1 * drift
+    root = max((before * after) ** 2 - a * c, 0.0) ** 0.5
+    low = max((before * after - root) / a, 1 / ENDLESS) if a and c > 0 else 1 / ENDLESS
+    high = min((before * after + root) / a, ENDLESS) if a > 0 else ENDLESS
+    value = (after + FLOOR) / (before + FLOOR)
+    interval = Interval(value, min(low, value), max(high, value), "ratio")
+    return Effect(interval, p_above=p_above, p_below=1.0 - p_above, blocks=min(blocks, others))
 
 
 def _drift(baseline: _Side) -> float:

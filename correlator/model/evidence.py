@@ -9,51 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from correlator.model.names import ERROR, Signal
+from correlator.model.periods import Kind, Window, Windows
+
+__all__ = [
+    "BASELINE",
+    "BLOCK_NS",
+    "INCIDENT",
+    "KEYS",
+    "METRICS",
+    "Coverage",
+    "Event",
+    "Evidence",
+    "Fact",
+    "Interval",
+    "Kind",
+    "Symptom",
+    "Window",
+    "Windows",
+    "with_windows",
+    "without_windows",
+]
 
 BASELINE, INCIDENT = "baseline", "incident"
 KEYS = frozenset({"start", "end", "trace_id", "host", "period", "block"})
 """Columns that say which row it is, not what was measured."""
 BLOCK_NS = 10_000_000_000
 """A block is 10 s of one host (DESIGN 1): requests in it shared their circumstances."""
-
-
-class Kind(StrEnum):
-    """What got worse."""
-
-    LATENCY = "latency"
-    ERRORS = "errors"
-    AVAILABILITY = "availability"
-    THROUGHPUT = "throughput"
-    QUALITY = "quality"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A half-open stretch of time, Unix nanoseconds."""
-
-    start: int
-    end: int
-
-    @property
-    def seconds(self) -> float:
-        """Length in seconds."""
-        return (self.end - self.start) / 1e9
-
-
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """The two stretches that are compared; `given` says whether the user chose them."""
-
-    baseline: Window
-    incident: Window
-    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

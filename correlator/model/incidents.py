@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
-from correlator.model.evidence import Kind, Window
 from correlator.model.moments import rfc3339
+from correlator.model.periods import Kind, Window
 
 AGREEING = 2
 """Diagnoses in a row that must agree with the one before them until an incident counts as settled."""
 PAGE_LIMIT = 500
 """Most incidents on a page."""
+ENGINE = "serving engine"
+"""Where a symptom is that was measured of the system and not of single requests."""
 
 
 class State(StrEnum):

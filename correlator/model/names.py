@@ -49,6 +49,19 @@ MODEL_ERROR = Signal("model_error", "1", "1 where the call of the model failed")
 RETRIEVED = Signal("retrieval_count", "{document}", "documents returned by retrieval")
 EMPTY_RETRIEVAL = Signal("empty_retrieval", "1", "1 where retrieval returned no document")
 RETRIEVAL_SCORE = Signal("retrieval_score", "1", "best similarity score of a retrieval")
+RETRIEVAL_DISTANCE = Signal("retrieval_distance", "1", "one minus the best similarity score of a retrieval")
+STORE_POOL_ERROR = Signal("store_pool_error", "1", "1 where the request failed for want of a database connection")
+DIMENSION_ERROR = Signal("dimension_error", "1", "1 where the request failed since a vector did not fit the index")
+CUT_ERROR = Signal("cut_answer_error", "1", "1 where the request failed on an answer that ends too early to be read")
+SCHEMA_ERROR = Signal("schema_error", "1", "1 where the request failed since a message did not fit its schema")
+PROXY_ERROR = Signal("proxy_timeout_error", "1", "1 where a proxy gave the request up before the answer was whole")
+CONNECTION_ERROR = Signal("connection_error", "1", "1 where the request failed with its connection")
+DEPENDENCY_ERROR = Signal("dependency_error", "1", "1 where the request failed and so did a call of another service")
+IDLE_BEFORE = Signal("idle_before_call", "s", "how long the client instance had no model call open before this one")
+FIRST_TOKEN_HELD = Signal("first_token_held_back", "s", "from the engine's first token until the client had one")
+CLIENT_PER_TOKEN = Signal(
+    "client_time_per_output_token", "s", "between two tokens as the client saw them, after the first"
+)
 SERVER_LATENCY = Signal("server_latency", "s", "the request as the serving engine saw it")
 CLIENT_LATENCY = Signal("client_latency", "s", "the model call as the client saw it")
 OUTBOUND = Signal("outbound_time", "s", "from the client's start of the call to its arrival at the server")
@@ -91,11 +104,35 @@ POOL_USED = Signal("pool_used", "{connection}", "pooled connections in use")
 POOL_MAX = Signal("pool_max", "{connection}", "largest number of pooled connections")
 POOL_SHARE = Signal("pool_share", "1", "share of the pooled connections in use")
 POOL_PENDING = Signal("pool_pending", "{request}", "calls waiting for a pooled connection")
-POOL_HELD = Signal("pool_use_time", "s", "how long a call holds its pooled connection")
+STORE_POOL_USED = Signal("store_pool_used", "{connection}", "database connections of a pool in use")
+STORE_POOL_MAX = Signal("store_pool_max", "{connection}", "largest number of database connections of a pool")
+STORE_POOL_SHARE = Signal("store_pool_share", "1", "share of the pooled database connections in use")
+STORE_POOL_PENDING = Signal("store_pool_pending", "{request}", "calls waiting for a database connection")
+STORE_POOL_HELD = Signal("store_pool_use_time", "s", "how long a call holds its database connection")
 TELEMETRY_LOST = Signal("telemetry_lost_share", "1", "share of requests whose trace is torn: spans of it are missing")
 TELEMETRY_REFUSED = Signal("telemetry_refused_share", "1", "share of telemetry refused or dropped on its way")
 TRACED_SHARE = Signal("traced_share", "1", "traces per request that metrics counted at the same place")
 CLOCK_SKEW = Signal("clock_skew", "s", "how much earlier than its client's call a serving span began")
+
+SPEC_ACCEPTED = Signal("spec_accepted_tokens", "{token}/s", "drafted tokens that the model accepted, per second")
+SPEC_DRAFTED = Signal("spec_drafted_tokens", "{token}/s", "tokens drafted for the model to check, per second")
+SPEC_DRAFTS = Signal("spec_drafts", "{draft}/s", "drafts that the model checked, per second")
+SPEC_ACCEPTANCE = Signal("spec_acceptance", "1", "share of drafted tokens that the model accepted")
+SPEC_REJECTED = Signal("spec_rejected", "1", "share of drafted tokens that were drafted in vain")
+SPEC_LENGTH = Signal("spec_accepted_length", "{token}", "tokens that one step with a draft brings")
+CUDA_GRAPHED = Signal("cuda_graph_share", "1", "share of steps that replayed a captured CUDA graph")
+STRUCTURED = Signal("structured_output", "1", "1 where the request demands a schema or grammar")
+STRUCTURED_RATE = Signal("structured_requests", "{request}/s", "requests that demand a schema, per second")
+RECEIVED_RATE = Signal("received_requests", "{request}/s", "requests whose parameters the engine logged, per second")
+GRAMMAR_QUEUE = Signal("grammar_queue", "{request}", "requests that wait for their grammar to be compiled")
+LOAD_IMBALANCE = Signal("load_imbalance", "1", "share of requests at replicas beyond an even split")
+LEAST_LOAD = Signal("least_load", "{request}", "requests at the replica that has fewest of them")
+ADAPTER_NEW = Signal("adapter_activation", "1", "1 where the request asked for a LoRA adapter that was not loaded yet")
+LONG_PREFILL_AHEAD = Signal(
+    "long_prefill_ahead", "{token}", "largest prompt in prefill on arrival that is several times one's own, else 0"
+)
+SHORT_FIRST_TOKEN = Signal("short_prompt_time_to_first_token", "s", "arrival to first token, of the shorter prompts")
+PROCESS_MEMORY = Signal("process_memory", "By", "memory resident in the host for the serving processes")
 
 SM_ACTIVE = Signal("sm_active", "1", "share of cycles in which an SM had a warp, averaged over the GPU's SMs")
 SM_OCCUPANCY = Signal("sm_occupancy", "1", "warps resident on the SMs over the most possible")
@@ -128,6 +165,8 @@ GPU_OTHER_SM = Signal("gpu_other_sm", "1", "SM share of compute processes that a
 GATEWAY = Signal("ledger.gateway", "s", "in the entry service itself")
 RETRY = Signal("ledger.retry", "s", "in attempts that were repeated, and between them")
 POOL_WAIT = Signal("ledger.pool_wait", "s", "waiting for a pooled connection")
+STORE_WAIT = Signal("ledger.store_wait", "s", "waiting for a connection to the store or another database")
+DEPENDENCY = Signal("ledger.dependency", "s", "in calls of other services and databases: neither model nor retrieval")
 RETRIEVAL = Signal("ledger.retrieval", "s", "in retrieval")
 RERANK = Signal("ledger.rerank", "s", "in reranking")
 QUEUE = Signal("ledger.queue", "s", "waiting in the engine's queue")
@@ -138,11 +177,14 @@ NETWORK = Signal("ledger.network", "s", "between client and server: connection, 
 REMAINDER = Signal("ledger.remainder", "s", "not attributed")
 
 LEDGER: tuple[Signal, ...] = (
-    GATEWAY, RETRY, POOL_WAIT, RETRIEVAL, RERANK, QUEUE, PREFILL, PREEMPTION, DECODE, NETWORK, REMAINDER,
+    GATEWAY, RETRY, POOL_WAIT, STORE_WAIT, RETRIEVAL, RERANK, DEPENDENCY, QUEUE, PREFILL, PREEMPTION, DECODE, NETWORK,
+    REMAINDER,
 )  # fmt: skip
 STATE: tuple[Signal, ...] = (
     RUNNING, WAITING, SWAPPED, PREEMPTIONS, KV_CACHE_USAGE, KV_PRESSURE, KV_CACHE_CAPACITY, HOST_CPU, CPU_THROTTLED,
-    POOL_USED, POOL_MAX, POOL_SHARE, CACHED_SHARE, ARRIVAL_RATE, GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
+    POOL_USED, POOL_MAX, POOL_SHARE, STORE_POOL_USED, STORE_POOL_MAX, STORE_POOL_SHARE, CACHED_SHARE, ARRIVAL_RATE,
+    GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
+    SPEC_REJECTED, LOAD_IMBALANCE, PROCESS_MEMORY,
 )  # fmt: skip
 """The state of the system: measured over time, tied to requests by overlapping time."""
 GPU: tuple[Signal, ...] = (
@@ -171,6 +213,12 @@ class Events:
     OUT_OF_MEMORY = "out_of_memory"
     CONTEXT_OVERFLOW = "context_overflow"
     POOL_TIMEOUT = "pool_timeout"
+    STORE_POOL_TIMEOUT = "store_pool_timeout"
+    DIMENSION_MISMATCH = "dimension_mismatch"
+    ANSWER_CUT = "answer_cut"
+    SCHEMA_REFUSED = "schema_refused"
+    CONNECTION_LOST = "connection_lost"
+    KEEPALIVE_REFUSED = "keepalive_refused"
     RETRY = "retry"
     CUDA_GRAPH_CAPTURE = "cuda_graph_capture"
     DEPLOY = "deploy"
@@ -196,6 +244,8 @@ class Events:
     MEMORY_NOT_FREED = "memory_not_freed"
     KV_CACHE_FULL = "kv_cache_full"
     PROMPT_TRUNCATED = "prompt_truncated"
+    LORA_ACTIVATED = "lora_activated"
+    DRIVER_MISMATCH = "driver_mismatch"
     OVERLOADED = "overloaded"
     PROBE_FAILED = "probe_failed"
     PROBE_RESTART = "probe_restart"

@@ -9,8 +9,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from correlator.model.evidence import Kind, Window
 from correlator.model.incidents import Incident, State, as_object
+from correlator.model.periods import Kind, Window
 
 FINDINGS = (10, 5, 2, 1)
 """Findings of a diagnosis that a notice carries, most probable first; fewer while it is too large. The API has all."""
@@ -57,10 +57,14 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt to deliver: when (Unix ns), and the target's secret, empty where none is configured."""
+    """One attempt to deliver: when (Unix ns), and the target's secret, empty where none is configured.
+
+    `thread` is what the target called the incident's thread when it took an earlier notice; empty before.
+    """
 
     at: int
     secret: str = field(default="", repr=False)
+    thread: str = ""
 
 
 def notice(change: Change, incident: Incident, at: int, public_url: str | None = None) -> Notice:

@@ -7,17 +7,20 @@ address that they resolve to, and addresses that carry an IPv4 address inside by
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
+HTTP = ("http", "https")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
+_METADATA = frozenset(map(ip_address, ("168.63.129.16", "192.0.0.192", "100.100.100.200", "fd00:ec2::254")))
+"""Where Azure, Oracle, Alibaba and AWS (IPv6) give credentials to their machines, besides link-local addresses."""
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 
 
-def http_url(text: str) -> str:
+def http_url(text: str, schemes: Sequence[str] = HTTP) -> str:
     """The URL as it is. ValueError says what was expected, without the URL: it may be a secret."""
     if not text.isascii() or any(not "!" <= sign <= "~" or sign == "\\" for sign in text):
         raise ValueError("expected a URL of plain printable ASCII, without blanks")
@@ -26,8 +29,8 @@ def http_url(text: str) -> str:
         port = url.port
     except ValueError:
         raise ValueError("expected a URL such as https://example.com/path") from None
-    if url.scheme not in ("http", "https") or not url.hostname or port == 0:
-        raise ValueError("expected a URL such as https://example.com/path, http or https")
+    if url.scheme not in schemes or not url.hostname or port == 0:
+        raise ValueError(f"expected a URL such as https://example.com/path, {' or '.join(schemes)}")
     if url.username is not None or url.password is not None:
         raise ValueError("expected a URL without user and password; secrets come from secret_file or secret_env")
     return text
@@ -47,8 +50,8 @@ def allowance(text: str) -> str:
 def permitted(address: Address, host: str, allow: Collection[str]) -> bool:
     """Whether to connect to the address to which `host` resolved.
 
-    A name that is allowed may lead to private addresses, but to link-local ones (where clouds keep credentials)
-    only an allowed network leads.
+    A name that is allowed may lead to private addresses, but to where clouds keep credentials (link-local, and a few
+    addresses more) only an allowed network leads.
     """
     for inner in unwrapped(address):
         if not (_public(inner) or _in_networks(inner, allow) or _named(inner, host, allow)):
@@ -84,7 +87,8 @@ def parsed(text: str) -> Address:
 
 
 def _public(address: Address) -> bool:
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_local = isinstance(address, IPv6Address) and address.is_site_local  # deprecated, and still routed in places
+    return address.is_global and not (address.is_multicast or address.is_reserved or is_local or address in _METADATA)
 
 
 def _in_networks(address: Address, allow: Collection[str]) -> bool:
@@ -93,4 +97,6 @@ def _in_networks(address: Address, allow: Collection[str]) -> bool:
 
 
 def _named(address: Address, host: str, allow: Collection[str]) -> bool:
-    return host.lower().rstrip(".") in allow and not (address.is_link_local or address.is_multicast)
+    return host.lower().rstrip(".") in allow and not (
+        address.is_link_local or address.is_multicast or address in _METADATA
+    )

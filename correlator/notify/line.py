@@ -7,14 +7,16 @@ import logging
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from traceback import format_exception
 
 from correlator.model.deliveries import Delivery
 from correlator.model.errors import ConfigError
 from correlator.model.notices import Attempt, HttpRequest, Notice
 from correlator.model.retrying import JITTER, LONGEST_PAUSE_S, Later, Never, pauses
+from correlator.notify.answers import hidden, private
 from correlator.notify.outbox import Outbox
 from correlator.notify.pinned import Poster
 
@@ -29,12 +31,14 @@ class Target:
     """Where to and how: an exporter with its settings, bound in the wiring.
 
     `requests` raises ValueError when the notice cannot be told; `secret` raises ConfigError when it cannot be read.
+    `answered` reads what was answered to a request that was taken: the thread of the incident there, or nothing.
     """
 
     name: str
     requests: Callable[[Notice, Attempt], Sequence[HttpRequest]]
     secret: Callable[[], str] = field(repr=False)
     context: ssl.SSLContext = field(repr=False)
+    answered: Callable[[bytes], str] = lambda answer: ""
     allow: tuple[str, ...] = ()
     connect_timeout_s: float = 5.0
     timeout_s: float = 10.0
@@ -56,16 +60,15 @@ class Line:
         target = self._target
         poster = Poster(target.context, target.allow, target.connect_timeout_s, target.timeout_s)
         try:
-            while not ending.is_set():
-                rest_s = await self._safe_turn(poster)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(ending.wait(), rest_s)
+            rest_s = await self._safely(asyncio.to_thread(self._outbox.rest_s, target.name))
+            while not await _within(rest_s, ending):
+                rest_s = await self._safely(self._turn(poster))
         finally:
             await poster.close()
 
-    async def _safe_turn(self, poster: Poster) -> float:
+    async def _safely(self, turn: Awaitable[float]) -> float:
         try:
-            return await self._turn(poster)
+            return await turn
         except Exception as error:
             self._tell(f"unexpected error ({type(error).__name__}), see the log")
             LOG.exception("target %s: delivering failed in an unexpected way", self._target.name)
@@ -73,47 +76,64 @@ class Line:
 
     async def _turn(self, poster: Poster) -> float:
         """One attempt, if something waits; the seconds until the next."""
-        if (wait_s := self._too_early_s()) > 0:
-            return min(wait_s, MINUTE_S)
         found = await asyncio.to_thread(self._outbox.next, self._target.name)
         if found is None:
             return LOOK_EVERY_S
+        if (wait_s := self._too_early_s()) > 0:
+            self._outbox.held_back(self._target.name)
+            return min(wait_s, MINUTE_S)
         delivery, notice = found
         self._sent.append(time.monotonic())
         try:
-            await self._send(poster, notice)
+            thread = await self._send(poster, notice)
         except Later as later:
-            await self._failed(delivery, str(later), dead=self._is_old(delivery))
-            return max(next(self._rests), later.after_s * (1 + JITTER * self._chance()))
+            asked_s = later.after_s * (1 + JITTER * self._chance())
+            await self._failed(delivery, str(later), dead=self._is_old(delivery), rest_s=asked_s)
+            return max(next(self._rests), asked_s)
         except Never as never:
             await self._failed(delivery, str(never), dead=True)
         else:
-            await asyncio.to_thread(self._outbox.delivered, delivery)
+            await asyncio.to_thread(self._outbox.delivered, delivery, thread)
             self._tell(None)
         self._rests = pauses(self._chance)
         return 0.0
 
-    async def _send(self, poster: Poster, notice: Notice) -> None:
-        """All requests of the notice. Raises Later or Never."""
+    async def _send(self, poster: Poster, notice: Notice) -> str:
+        """All requests of the notice: the thread they are in, if any. Raises Later or Never."""
+        thread = await asyncio.to_thread(self._outbox.thread, self._target.name, notice.incident.id)
         try:
             secret = await asyncio.to_thread(self._target.secret)
         except ConfigError as error:
             raise Later(str(error)) from None
         try:
-            requests = self._target.requests(notice, Attempt(at=time.time_ns(), secret=secret))
+            requests = self._target.requests(notice, Attempt(at=time.time_ns(), secret=secret, thread=thread))
         except ValueError as error:
-            raise Never(f"the notice cannot be told: {error}") from None
+            raise Never(hidden(f"the notice cannot be told: {error}", [secret])) from None
         except Exception as error:
-            LOG.exception("target %s: the notice %s cannot be told", self._target.name, notice.id)
+            trace = hidden("".join(format_exception(error)), [secret])
+            LOG.error("target %s: the notice %s cannot be told\n%s", self._target.name, notice.id, trace)
             raise Never(f"the notice cannot be told ({type(error).__name__}), see the log") from None
         for request in requests:
-            await poster.post(request, secret)
+            thread = self._answered(await poster.post(request, secret), private(request, secret)) or thread
+        return thread
 
-    async def _failed(self, delivery: Delivery, reason: str, *, dead: bool) -> None:
+    def _answered(self, answer: bytes, words: Collection[str]) -> str:
+        """The thread that an answer names. Raises Later or Never, without these words."""
+        try:
+            return self._target.answered(answer)
+        except Never as never:
+            raise Never(hidden(str(never), words)) from None
+        except Later as later:
+            raise Later(hidden(str(later), words), later.after_s) from None
+        except Exception as error:  # it was taken, whatever we make of the answer
+            LOG.error("target %s: its answer cannot be read (%s)", self._target.name, type(error).__name__)
+            return ""
+
+    async def _failed(self, delivery: Delivery, reason: str, *, dead: bool, rest_s: float = 0.0) -> None:
         self._tell(reason)
         if dead:
             LOG.error("target %s: notice %s is a dead letter: %s", delivery.target, delivery.notice_id, reason)
-        await asyncio.to_thread(self._outbox.failed, delivery, reason, dead=dead)
+        await asyncio.to_thread(self._outbox.failed, delivery, reason, dead=dead, rest_s=rest_s)
 
     def _too_early_s(self) -> float:
         """Seconds until the rate limit allows another attempt."""
@@ -130,3 +150,10 @@ class Line:
         if trouble is None and self.trouble is not None:
             LOG.info("target %s is reached again", self._target.name)
         self.trouble = trouble
+
+
+async def _within(rest_s: float, ending: asyncio.Event) -> bool:
+    """Wait so long, or until it is to end: whether it is."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ending.wait(), rest_s)
+    return ending.is_set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,12 +21,17 @@ from typing import Any
 
 from correlator.model.deliveries import PAGE_LIMIT, Delivery, DeliveryState, TargetState, WantedDeliveries
 from correlator.model.notices import Change, Notice, decoded, encoded
+from correlator.model.retrying import JITTER, LONGEST_RETRY_AFTER_S
 
 REASON = 300
 """Longest reason that is kept."""
 FULL = "the outbox had no room for it"
 UNREADABLE = "it cannot be read, and was perhaps written by another version"
 GONE = "its target is no longer configured"
+ENDED_NS = 2 * 3_600_000_000_000
+"""How long the end of an incident is remembered as told: longer than anybody looks back."""
+THREADS_NS = 30 * 86_400_000_000_000
+"""How long a thread is kept to which nothing was added: one whose end was never taken."""
 LOG = logging.getLogger(__name__)
 
 
@@ -50,7 +56,7 @@ class Outbox:
     """The outbox in a folder. Threads may share it. sqlite3.Error and OSError when the disk refuses.
 
     Keys of `counts`: target and what happened to one of its notices: queued, superseded, delivered, failed (an
-    attempt), dead, overflowed (dead for lack of room), discarded, resent.
+    attempt), dead, overflowed (dead for lack of room), discarded, resent, held_back (by the rate limit).
     """
 
     def __init__(self, folder: Path, bounds: Bounds = Bounds()) -> None:
@@ -69,6 +75,29 @@ class Outbox:
         """What each target knows: (target, incident) → mark."""
         with self._turn() as ask:
             return {(row["target"], row["incident"]): row["mark"] for row in ask("SELECT * FROM told")}
+
+    def ended(self) -> dict[tuple[str, str], int]:
+        """Ends that each target was told lately: (target, incident) → when it closed, Unix ns."""
+        with self._turn() as ask:
+            return {(row["target"], row["incident"]): row["closed"] for row in ask("SELECT * FROM ended")}
+
+    def since(self, targets: Sequence[str], now: int) -> dict[str, int]:
+        """Since when each target is told of incidents, Unix ns; since now where it is new."""
+        with self._turn() as ask:
+            for target in targets:
+                ask("INSERT OR IGNORE INTO since VALUES (?, ?)", target, now)
+            return {row["target"]: row["at"] for row in ask("SELECT * FROM since")}
+
+    def rest_s(self, target: str) -> float:
+        """Seconds for which the target still wants to be left alone, as it said before a restart."""
+        with self._turn() as ask:
+            left_ns: int = max([0, *(row["until"] - time.time_ns() for row in ask(_REST, target))])
+        return min(left_ns / 1e9, LONGEST_RETRY_AFTER_S * (1 + JITTER))
+
+    def held_back(self, target: str) -> None:
+        """Something waits, and the rate limit does not let it go."""
+        with self._lock:
+            self.counts[target, "held_back"] += 1
 
     def forget(self, incident: str) -> None:
         """Of this incident nobody will be told any more."""
@@ -94,17 +123,28 @@ class Outbox:
                     self.counts[target, "dead"] += 1
         return None
 
-    def delivered(self, delivery: Delivery) -> None:
-        """It was taken."""
+    def thread(self, target: str, incident: str) -> str:
+        """What the target called the thread of an incident; empty where it did not, or all of it was told."""
+        with self._turn() as ask:
+            return next((str(row["thread"]) for row in ask(_THREAD, target, incident)), "")
+
+    def delivered(self, delivery: Delivery, thread: str = "") -> None:
+        """It was taken, as part of a thread. With the end of its incident the thread is forgotten."""
+        target, incident = delivery.target, delivery.incident
         with self._turn() as ask:
             ask("DELETE FROM deliveries WHERE id = ?", delivery.id)
+            ask("DELETE FROM threads WHERE target = ? AND (incident = ? OR at < ?)", target, incident, _long_ago())
+            if thread and delivery.change is not Change.RESOLVED:
+                ask("INSERT INTO threads VALUES (?, ?, ?, ?)", target, incident, thread[:REASON], time.time_ns())
             self.counts[delivery.target, "delivered"] += 1
 
-    def failed(self, delivery: Delivery, reason: str, *, dead: bool) -> None:
-        """It was not taken: it waits for its next turn, or is a dead letter."""
+    def failed(self, delivery: Delivery, reason: str, *, dead: bool, rest_s: float = 0.0) -> None:
+        """It was not taken: it waits for its next turn, or is a dead letter. The target asked for a rest so long."""
         state = DeliveryState.DEAD if dead else DeliveryState.WAITING
         with self._turn() as ask:
             ask(_FAILED, reason[:REASON], state, delivery.id)
+            if rest_s > 0:
+                ask("INSERT OR REPLACE INTO rests VALUES (?, ?)", delivery.target, time.time_ns() + int(rest_s * 1e9))
             self._bound(ask, delivery.target)
             self.counts[delivery.target, "failed"] += 1
             self.counts[delivery.target, "dead"] += dead
@@ -133,7 +173,8 @@ class Outbox:
         """What waits for other targets than these is given up: they are no longer configured."""
         marks = ", ".join("?" * len(targets))
         with self._turn() as ask:
-            ask(f"DELETE FROM told WHERE target NOT IN ({marks})", *targets)
+            for table in ("told", "ended", "since", "rests", "threads"):
+                ask(f"DELETE FROM {table} WHERE target NOT IN ({marks})", *targets)
             left = ask(
                 f"{_GIVE_UP} WHERE state = 'waiting' AND target NOT IN ({marks}) RETURNING target", GONE, *targets
             )
@@ -146,6 +187,8 @@ class Outbox:
         ask(_PUT, target, incident, notice.id, notice.change, notice.at, len(content), content)
         if put.mark is None:
             ask("DELETE FROM told WHERE target = ? AND incident = ?", target, incident)
+            ask("INSERT OR REPLACE INTO ended VALUES (?, ?, ?)", target, incident, notice.incident.closed or notice.at)
+            ask("DELETE FROM ended WHERE closed < ?", notice.at - ENDED_NS)
         else:
             ask("INSERT OR REPLACE INTO told VALUES (?, ?, ?)", target, incident, put.mark)
         self.counts[target, "queued"] += 1
@@ -180,6 +223,10 @@ class Ask:
         """Values are bound by place, or by name when they are one mapping."""
         bound = values[0] if len(values) == 1 and isinstance(values[0], Mapping) else values
         return self._database.execute(statement, bound).fetchall()
+
+
+def _long_ago() -> int:
+    return time.time_ns() - THREADS_NS
 
 
 def _sizes(ask: Ask, target: str) -> dict[str, int]:
@@ -250,4 +297,6 @@ WHERE (:state IS NULL OR state = :state) AND (:target IS NULL OR target = :targe
 ORDER BY id DESC LIMIT :limit"""
 _RESEND = """UPDATE deliveries SET state = 'waiting', attempts = 0
 WHERE state = 'dead' AND (id = ?1 OR target = ?2) RETURNING target"""
+_THREAD = "SELECT thread FROM threads WHERE target = ? AND incident = ?"
+_REST = "SELECT until FROM rests WHERE target = ?"
 _SIZES = "SELECT state, count(*) AS many, sum(bytes) AS bytes FROM deliveries WHERE target = ? GROUP BY state"

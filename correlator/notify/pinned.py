@@ -1,4 +1,4 @@
-"""One POST to a checked address: the host is resolved once, judged, and the connection goes to that very address.
+"""One POST, or call of gRPC, to a checked address: the host is resolved once, judged, and connected to there.
 
 Name and certificate are still the host's. Redirects are not followed, proxies of the environment not used, and of an
 answer only the beginning is read. It is httpcore, not httpx, which logs every URL: some of them are secrets.
@@ -7,23 +7,19 @@ answer only the beginning is read. It is httpcore, not httpx, which logs every U
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpcore
 
 from correlator.model.notices import HttpRequest
-from correlator.model.outbound import Address, http_url, parsed, permitted
+from correlator.model.outbound import http_url
 from correlator.model.retrying import Later, Never, retry_after_s
+from correlator.notify.addresses import addresses
+from correlator.notify.answers import MAX_ANSWER_BYTES, hidden, private, said
+from correlator.notify.calling import call
 
-MAX_ANSWER_BYTES = 64 << 10
-SAID = 200
-"""Characters of an answer that are kept to say why it refused."""
-SHORTEST_SECRET = 6
-"""Shorter values of a request are no secrets: to hide them would hide words."""
 KEEPALIVE_S = 2.0
 _LATER = frozenset({408, 425, 429})
 _OURS = {"User-Agent": "tollens", "Accept-Encoding": "identity"}
@@ -35,7 +31,7 @@ class Poster:
     def __init__(
         self, context: ssl.SSLContext, allow: Collection[str], connect_timeout_s: float, timeout_s: float
     ) -> None:
-        self._timeout_s = timeout_s
+        self._context, self._allow, self._timeout_s = context, allow, timeout_s
         self._timeouts = {"connect": connect_timeout_s, "read": timeout_s, "write": timeout_s, "pool": timeout_s}
         self._http = httpcore.AsyncConnectionPool(
             ssl_context=context,
@@ -49,23 +45,25 @@ class Poster:
         """Close the connection."""
         await self._http.aclose()
 
-    async def post(self, request: HttpRequest, secret: str = "") -> None:
-        """Send it; returns when it was taken. Raises Later or Never, whose text holds no secret."""
+    async def post(self, request: HttpRequest, secret: str = "") -> bytes:
+        """Send it: the answer when it was taken. Raises Later or Never, whose text holds no secret."""
         try:
             async with asyncio.timeout(self._timeout_s):
+                if request.url.startswith("grpc"):
+                    return await call(request, secret, self._context, self._allow, self._timeout_s)
                 status, headers, answer = await self._answer(request)
         except TimeoutError:
             raise Later(f"no answer within {self._timeout_s:g} s") from None
         except httpcore.TimeoutException as error:
             raise Later(f"no answer in time ({type(error).__name__})") from None
         except httpcore.ConnectError as error:
-            raise Later(_hidden(f"cannot connect: {error}", request, secret)) from None
+            raise Later(hidden(f"cannot connect: {error}", private(request, secret))) from None
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError, UnicodeError, ValueError) as error:
             raise Later(f"the request failed ({type(error).__name__})") from None
         if 200 <= status < 300:
-            return
-        if 400 <= status < 500 and status not in _LATER:
-            raise Never(_hidden(f"HTTP status {status}{_said(answer)}", request, secret))
+            return answer
+        if 400 <= status < 500 and status not in _LATER and not (status == 413 and "retry-after" in headers):
+            raise Never(f"HTTP status {status}{said(answer.decode(errors='replace'), private(request, secret))}")
         followed = ": redirects are not followed" if 300 <= status < 400 else ""
         raise Later(f"HTTP status {status}{followed}", retry_after_s(headers))
 
@@ -94,7 +92,7 @@ class Guarded(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first address of the host that answers. Later when none is permitted."""
-        *others, last = await self._addresses(host, port)
+        *others, last = await addresses(host, port, self._allow)
         for address in others:
             try:
                 return await self._inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
@@ -105,17 +103,6 @@ class Guarded(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         """For httpcore."""
         await self._inner.sleep(seconds)
-
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
-        try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            raise Later("the host's name cannot be resolved") from None
-        addresses = dict.fromkeys(parsed(str(entry[4][0])) for entry in found)
-        good = [address for address in addresses if permitted(address, host, self._allow)]
-        if not good:
-            raise Later("the host has no public address, and `allow` does not name it: nothing was sent")
-        return good
 
 
 def _checked(url: str) -> str:
@@ -134,23 +121,3 @@ async def _beginning(response: httpcore.Response) -> bytes:
         if len(content) >= MAX_ANSWER_BYTES:
             break
     return content[:MAX_ANSWER_BYTES]
-
-
-def _said(answer: bytes) -> str:
-    text = "".join(sign if sign.isprintable() else " " for sign in answer[: 4 * SAID].decode(errors="replace"))
-    return f": {' '.join(text.split())[:SAID]}" if text.strip() else ""
-
-
-def _hidden(text: str, request: HttpRequest, secret: str) -> str:
-    """The text without what an answer may have repeated of secret, address and headers."""
-    for word in sorted(_private(request, secret), key=len, reverse=True):
-        text = text.replace(word, "…")
-    return text
-
-
-def _private(request: HttpRequest, secret: str) -> Iterable[str]:
-    parts = urlsplit(request.url)
-    values = [secret, request.url, parts.path, parts.query]
-    for value in (*secret.split(), *request.headers.values()):
-        values += [value, *value.split()]
-    return {value for value in values if len(value) >= SHORTEST_SECRET}

@@ -22,3 +22,28 @@ CREATE TABLE IF NOT EXISTS told (
     mark TEXT NOT NULL,
     PRIMARY KEY (target, incident)
 ) STRICT, WITHOUT ROWID;
+-- Incidents whose end each target was told, for as long as one would look whether it was. Times are Unix nanoseconds.
+CREATE TABLE IF NOT EXISTS ended (
+    target TEXT NOT NULL,
+    incident TEXT NOT NULL,
+    closed INTEGER NOT NULL,
+    PRIMARY KEY (target, incident)
+) STRICT, WITHOUT ROWID;
+-- Since when each target is told at all: what was over before is not its business.
+CREATE TABLE IF NOT EXISTS since (
+    target TEXT PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- Until when each target asked not to be bothered (Retry-After).
+CREATE TABLE IF NOT EXISTS rests (
+    target TEXT PRIMARY KEY,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- What a target calls the thread of an incident that is not over; `at` is when something was last added to it.
+CREATE TABLE IF NOT EXISTS threads (
+    target TEXT NOT NULL,
+    incident TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (target, incident)
+) STRICT, WITHOUT ROWID;

@@ -8,10 +8,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from correlator.join.places import ENGINE
 from correlator.model.alerts import Alert, Outcome, Taken
-from correlator.model.evidence import Kind, Window, Windows
-from correlator.model.incidents import Incident, State
+from correlator.model.incidents import ENGINE, Incident, State
+from correlator.model.periods import Kind, Window, Windows
 from correlator.watch.sighting import ALERT, Condition, Sighting, family
 
 SYMPTOM, WHERE = "tollens_symptom", "tollens_where"

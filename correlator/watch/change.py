@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from correlator.join.places import ENGINE, at, places
+from correlator.join.places import at, places
 from correlator.join.symptom import find_symptom, least_severity
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Symptom, Windows
+from correlator.model.incidents import ENGINE
 from correlator.watch.sighting import CHANGE, Condition, Sighting, family
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from correlator.join.places import ENGINE, places, services
+from correlator.join.places import places, services
 from correlator.model import names as n
 from correlator.model.evidence import INCIDENT, Evidence, Kind
+from correlator.model.incidents import ENGINE
 from correlator.watch.settings import Slo
 from correlator.watch.sighting import Condition, Sighting
 

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from correlator.model.evidence import Kind
+from correlator.model.periods import Kind
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 SHARES = (Kind.ERRORS, Kind.AVAILABILITY, Kind.QUALITY)

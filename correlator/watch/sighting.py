@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from correlator.model.evidence import Kind, Windows
+from correlator.model.periods import Kind, Windows
 
 CHANGE = "change"
 """The detector that compares with the stretch before; an objective is a detector named `slo:<name>`."""

@@ -241,6 +241,7 @@ def test_xids_are_events(library: Path, script: Path) -> None:
         assert 1 == len(process.sink.points("tollens_gpu_available"))
     assert {"tollens.xid"} == {log.event for log in logs}
     assert [("GPU-1", 79), (None, 31), ("GPU-0", 79)] == [(x.resource.get("hw.id"), x.attributes["xid"]) for x in logs]
+    assert ["GPU-1", None, "GPU-0"] == [log.attributes.get("hw.id") for log in logs]
     assert "Xid 79 on GPU 1 (GPU-1)" == logs[0].body
 
 

@@ -148,3 +148,19 @@ def test_streams_of_one_connection_are_limited() -> None:
             answer += connection.recv(4096)
         assert served(running)
         assert running.count("in_flight_requests") <= 3
+
+
+def test_an_encoding_that_grpc_does_not_know_is_counted() -> None:
+    """gRPC itself answers a message in zstd with INTERNAL; that it was not taken can be seen on `/metrics`."""
+    with receiver() as running:
+        with socket.create_connection(("127.0.0.1", running.grpc.port), PATIENCE_S) as connection:
+            start = frame(HEADERS, END_HEADERS, 1, CALL + literal("grpc-encoding", "zstd"))
+            message = frame(DATA, END_STREAM, 1, b"\x01" + struct.pack(">I", 4) + b"\x28\xb5\x2f\xfd")
+            connection.sendall(PREFACE + frame(SETTINGS, 0, 0) + start + message)
+            answer = b""
+            while b"grpc-status" not in answer:
+                answer += connection.recv(4096)
+        assert b"grpc-status\x0213" in answer
+        assert served(running)
+        assert 1 == running.refused("grpc", "traces", "cut_off")
+        assert [SOUND[Signal.TRACES]] == running.sink.payloads(Signal.TRACES)

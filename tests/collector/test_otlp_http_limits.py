@@ -2,8 +2,10 @@
 
 import gzip
 import socket
+import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
 import pytest
@@ -35,10 +37,10 @@ def test_a_silent_client_is_cut_off() -> None:
 
 @pytest.mark.parametrize("sent", [b"POST /v1", HEAD])
 def test_headers_that_do_not_come_end_the_connection(sent: bytes) -> None:
-    """A client that never ends its headers gets 408, is counted and cut off."""
+    """A client that never ends its headers gets 503, is counted and cut off."""
     with receiver(limits=QUICK) as running, running.raw() as connection:
         connection.sendall(sent)
-        assert answer(connection).startswith(b"HTTP/1.1 408")
+        assert answer(connection).startswith(b"HTTP/1.1 503")
         assert 1 == running.refused("http", "none", "slow")
 
 
@@ -68,10 +70,11 @@ def test_an_idle_connection_is_closed() -> None:
 
 
 def test_a_body_that_does_not_come_is_given_up() -> None:
-    """A body that stays out gets 408, is counted, and keeps no place."""
+    """A body that stays out gets what OTLP senders try again, is counted, and keeps no place."""
     with receiver(limits=QUICK) as running, running.raw() as connection:
         connection.sendall(HEAD + b"Content-Length: 100\r\n\r\nabc")
-        assert b"HTTP/1.1 408" == connection.recv(12)
+        answered = connection.recv(4096)
+        assert (b"HTTP/1.1 503", True) == (answered[:12], b"\r\nRetry-After: 1\r\n" in answered)
         assert 1 == running.refused("http", "traces", "slow")
         assert (0, 0) == (running.count("in_flight_requests"), running.count("in_flight_bytes"))
 
@@ -121,6 +124,24 @@ def test_a_body_cut_off_is_not_kept() -> None:
             connection.shutdown(socket.SHUT_WR)
             assert b"HTTP/1.1 400" == connection.recv(12)
         assert [] == running.sink.requests
+        assert 1 == running.refused("http", "traces", "cut_off")
+
+
+def test_a_body_whose_client_resets_the_connection_counts_as_cut_off() -> None:
+    """No answer is possible, and what was begun is not counted as taken."""
+    with receiver() as running:
+        with running.raw() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(HEAD + b"Content-Length: 100\r\n\r\nabc")
+            _until(lambda: running.count("in_flight_requests") == 1)
+        _until(lambda: running.refused("http", "traces", "cut_off") == 1)
+        assert 0 == running.count("in_flight_requests")
+
+
+def _until(met: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not met():
+        assert time.monotonic() < end, "it never came to that"
 
 
 def test_expect_100_continue_is_answered_before_the_body() -> None:

@@ -1,5 +1,6 @@
 """`docker-compose.yml` and `Dockerfile`: sound by the published schema, closed to the outside, and true to the tree."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from correlator.settings import load as correlator_settings
 from tests.counterparts.running import Otelcol
 from tests.counterparts.tollens_up import settings
 
+CHECKS = ("compose/tollens.yaml", "compose/prometheus.yml", "compose/alertmanager.yml")
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -93,6 +95,25 @@ def test_containers_have_few_rights() -> None:
     assert {name: (True, ["ALL"], ["no-new-privileges:true"]) for name in ours} == rights
 
 
+def test_secrets_are_files() -> None:
+    """Compose copies other secrets into the container, which it refuses where the root is read-only."""
+    assert {"tollens_token"} == set(COMPOSE["secrets"])
+    assert all(set(secret) == {"file"} for secret in COMPOSE["secrets"].values())
+    text = (ROOT / "docker-compose.yml").read_text()
+    for folder in (ROOT / "configs").rglob("*.y*ml"):
+        text += folder.read_text()
+    assert {"tollens_token"} == set(re.findall(r"/run/secrets/(\w+)", text))
+    assert {"TOLLENS_TOKEN_FILE"} == set(re.findall(r"\bTOLLENS_TOKEN\w*", (ROOT / "docker-compose.yml").read_text()))
+
+
+def test_whoever_reads_a_secret_is_given_it() -> None:
+    """A service whose files or variables name a secret has it mounted, and no other service has."""
+    for name, service in SERVICES.items():
+        files = [path for source in mounted(service) for path in (ROOT / source, *(ROOT / source).rglob("*"))]
+        read = str(service) + "".join(path.read_text() for path in files if path.is_file())
+        assert ("/run/secrets/" in read) == ("secrets" in service), name
+
+
 def test_tollens_reads_its_settings(tmp_path: Path) -> None:
     """Both processes take the file; the token is asked for where others reach the API."""
     path = tmp_path / "tollens.yaml"
@@ -142,12 +163,32 @@ def test_grafana_finds_both_sources_where_compose_puts_them() -> None:
 
 
 def test_the_image_runs_as_an_ordinary_user() -> None:
-    """The last stage names a user by number, one volume, and how its health is seen."""
+    """The last stage names a user by number, what it writes to, and how its health is seen."""
     last = DOCKERFILE.rpartition("\nFROM ")[2]
     assert ["10001:10001"] == re.findall(r"^USER (\S+)$", last, re.MULTILINE)
-    assert ["/data"] == re.findall(r"^VOLUME (\S+)$", last, re.MULTILINE)
+    assert ['["/data", "/tmp"]'] == re.findall(r"^VOLUME (.+)$", last, re.MULTILINE)
     assert 1 == len(re.findall(r"^HEALTHCHECK ", last, re.MULTILINE))
     assert 2 == len(re.findall(r"^FROM python:3\.11\.\d+-slim", DOCKERFILE, re.MULTILINE))
+
+
+def test_what_the_image_is_made_of_is_there() -> None:
+    """What is copied is sent to the builder, the entry point is a script of the package, and its command is known."""
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [words.split() for words in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)]
+    assert [["requirements.txt", "."], [".", "."]] == copied
+    assert set() == {name for name in allowed if not (ROOT / name).exists()}
+    entry, command = (
+        json.loads(found) for found in re.findall(r"^(?:ENTRYPOINT|CMD) (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    )
+    assert {*entry} <= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"])
+    done = subprocess.run([sys.executable, "-m", "correlator", command[0], "--help"], capture_output=True, check=False)
+    assert (0, True) == (done.returncode, b"--data" in done.stdout)
+
+
+def test_the_image_is_seen_to_be_well_where_it_listens() -> None:
+    """The health check asks a path that needs no token, on the port of the shipped settings."""
+    port = yaml.safe_load((ROOT / "configs" / "tollens.yaml").read_text())["api"]["port"]
+    assert [f"http://127.0.0.1:{port}/readyz"] == re.findall(r"urlopen\('(\S+?)'", DOCKERFILE)
 
 
 def copy(source: Path, to: Path) -> None:

@@ -17,6 +17,7 @@ from tests.counterparts.kubernetes import POD, kubernetes
 from tests.counterparts.running import CONFIGS, PATIENCE_S, Otelcol, free_port
 from tests.counterparts.traffic import arrived, send, texts_of, whole
 
+CHECKS = ("otelcol/*.yaml",)
 NUMBERS = range(60)
 VLLM = '# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name="m"} 3\n'
 DCGM = '# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",pod="vllm-0"} 97\n'

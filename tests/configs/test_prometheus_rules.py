@@ -13,6 +13,7 @@ import yaml
 from collector.receiving.answers import Reason
 from tests.counterparts.tollens_up import tollens_up
 
+CHECKS = ("prometheus/prometheus.yml", "prometheus/alertmanager.yml", "prometheus/tollens.rules.yml")
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "configs" / "prometheus"
 RULES = FOLDER / "tollens.rules.yml"

@@ -1,5 +1,7 @@
 """Settings: defaults, what the shipped file says, and errors that name file, field and what was expected."""
 
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -117,3 +119,11 @@ def test_a_useless_token_is_an_error_that_does_not_tell_it(tmp_path: Path, conte
     with pytest.raises(ConfigError, match="token_file") as caught:
         token(path)
     assert "words" not in str(caught.value)
+
+
+def test_reading_all_settings_imports_neither_frames_nor_the_engine() -> None:
+    """`tollens up` reads them in a process that lives for months, where pandas and chDB would be 50 MiB for nothing."""
+    read = "import sys, collector.settings, correlator.settings, correlator.supervise, exporters._targets;"
+    told = f"{read} print(*(heavy for heavy in ('pandas', 'numpy', 'pyarrow', 'chdb') if heavy in sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    assert "" == ran.stdout.strip()

@@ -128,7 +128,7 @@ def test_the_charts_are_there() -> None:
 def test_charts_follow_the_numbers() -> None:
     """The incident bar of the ledger fills the track and the baseline's is shorter in proportion."""
     text = report.render(replace(sample.incident(), ledger=(LedgerLine("queue", 1.0, 4.0, 1.0),)))
-    bars = re.findall(r'class="seg c5" style="left:(.*?)%;width:(.*?)%" title', text)
+    bars = re.findall(r'class="seg c7" style="left:(.*?)%;width:(.*?)%" title', text)
     assert [("0.00", "25.00"), ("0.00", "100.00")] == bars
 
 

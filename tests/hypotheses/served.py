@@ -254,7 +254,6 @@ def _pool(world: Served, rows: Columns, waited: np.ndarray, bucket: np.ndarray, 
     return {
         n.POOL_WAIT.name: _mean(waited, bucket, count),
         n.POOL_SHARE.name: _mean(in_use, bucket, count),
-        n.POOL_HELD.name: _mean(rows[n.SERVER_LATENCY.name], bucket, count),
     }
 
 

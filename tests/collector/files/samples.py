@@ -75,6 +75,7 @@ NCCL = """\
 WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600042 milliseconds
 """
 KERNEL = """\
+[Mon Nov 30 03:29:59 2026] audit: type=1400 audit(1796009399.000:2): op=load
 [Mon Nov 30 03:30:00 2026] NVRM: Xid (PCI:0000:3B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
 [Mon Nov 30 03:30:01 2026] NVRM: GPU 0000:9b:00.0: GPU has fallen off the bus.
 [Mon Nov 30 03:30:02 2026] NVRM: Xid (PCI:0000:10:1c): 63, pid=1896, name=python3, Row Remapper: New row marked
@@ -179,7 +180,7 @@ RESPONSE = {
 USAGE = "".join(
     json.dumps(line) + "\n"
     for line in (
-        {**RESPONSE, "latency": 1.5, "ttft": 0.2},
+        {**RESPONSE, "latency_s": 1.5, "ttft_s": 0.2},
         {"timestamp": "2026-11-30T03:31:30Z", "latency_ms": 2000, "response": RESPONSE},
         {"timestamp": "2026-11-30T03:31:31Z", "latency_ms": 2000, "error": {"message": "busy"}, "model": "m"},
     )

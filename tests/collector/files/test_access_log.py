@@ -1,11 +1,13 @@
 """Access logs of proxies become server spans: when a request began, how long it took, how it ended."""
 
+import json
 from typing import Any
 
 import pytest
 
+from collector.files import access_log, app_log
 from collector.files._access import grpc_code
-from tests.collector.files.log_reading import nano
+from tests.collector.files.log_reading import nano, source
 from tests.collector.files.samples import read_as, sample
 
 COMBINED = '10.0.0.{} - - [30/Nov/2026:03:31:{:02} +0000] "GET / HTTP/1.1" {} 512 "-" "curl/8"\n'
@@ -51,10 +53,11 @@ def test_every_request_is_a_trace_of_its_own_and_the_same_each_time() -> None:
 
 def test_without_a_duration_answers_are_counted() -> None:
     """A plain combined log gives no span of zero length, but counts by status in stretches of ten seconds."""
-    text = COMBINED.format(1, 1, 200) + COMBINED.format(2, 5, 503) + COMBINED.format(3, 15, 404)
+    text = COMBINED.format(1, 1, 200) + COMBINED.format(2, 5, 503) + COMBINED.format(3, 15, 304)
     found = read_as("access_log", text)
     counted = [(told["status"], value) for _, value, told in found.points]
-    assert [("2xx", 1), ("4xx", 0), ("5xx", 1), ("2xx", 0), ("4xx", 1), ("5xx", 0)] == counted
+    first = [("2xx", 1), ("3xx", 0), ("4xx", 0), ("5xx", 1)]
+    assert [*first, ("2xx", 0), ("3xx", 1), ("4xx", 0), ("5xx", 0)] == counted
     assert ([], [("unsupported", 3)]) == (found.spans, [(one.kind, one.count) for one in found.problems])
 
 
@@ -81,3 +84,58 @@ def test_a_duration_that_is_none_gives_no_span(duration: str) -> None:
     line = '{"start_time":"2026-11-30T03:31:12Z","method":"GET","path":"/","response_code":200,"duration":%s}\n'
     found = read_as("access_log", line % duration)
     assert ([], 1) == (found.spans, len(found.problems))
+
+
+def test_a_long_log_is_counted_whole_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many stretches few are held at once; lines that come late are counted too."""
+    monkeypatch.setattr(access_log, "STRETCHES", 2)
+    line = '10.0.0.1 - - [30/Nov/2026:03:{:02}:05 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8"\n'
+    found = read_as("access_log", "".join(line.format(minute) for minute in (*range(40), 0, 1)))
+    counted = [value for _, value, told in found.points if told["status"] == "2xx"]
+    assert (42, 42) == (sum(counted), len(counted))
+
+
+NGINX = (
+    '{"time_local":"30/Nov/2026:03:31:10 +0000","request_method":"GET","request_uri":"/x","status":"200",'
+    '"request_time":"3.600","upstream_response_time":"%s"}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds", "again"),
+    [("3.500", 3.5, None), ("3.000, 0.500", 3.5, 1), ("-, 0.500", 0.5, 1), ("1.000 : 0.250, 0.500", 1.75, 2),
+     ("-", None, None), ("", None, None)],
+)  # fmt: skip
+def test_several_tries_of_an_upstream_are_attempts(written: str, seconds: float | None, again: int | None) -> None:
+    """nginx writes a time for each server it tried: their sum is the upstream's time, and all but one are repeats."""
+    combined = COMBINED.format(1, 10, 200).replace('curl/8"', f'curl/8" rt=3.600 urt="{written}"')
+    positional = COMBINED.format(1, 10, 200).replace('curl/8"', f'curl/8" 3.600 {written}'.rstrip())
+    for text in (NGINX % written, combined, positional):
+        _, told = read_as("access_log", text).span("GET /x" if text[0] == "{" else "GET /")
+        assert (seconds, again) == (told.get("upstream.duration"), told.get("http.request.resend_count"))
+
+
+def test_nginx_json_with_its_local_time_is_read() -> None:
+    """`$time_local` carries its zone, and `$request_time` is in seconds; the stamp is when the answer ended."""
+    found = read_as("access_log", NGINX % "0.1" + (NGINX % "0.1").replace("03:31:10 +0000", "04:31:10 +0100"))
+    assert [nano("2026-11-30 03:31:06") + 400_000_000] * 2 == [span.start_time_unix_nano for span in found.spans]
+    assert ({"nginx"}, []) == ({one["service.name"] for one in found.resources}, found.problems)
+
+
+@pytest.mark.parametrize("key", ["duration", "Duration", "request_time"])
+def test_a_duration_that_may_be_of_any_unit_is_no_access_log(key: str) -> None:
+    """Without a key that only one proxy writes, 2.35 may be anything: the log stays an application's."""
+    line = {"time": "2026-11-30T03:31:12Z", "level": "info", "msg": "done", "method": "GET", "path": "/x",
+            "status": 200, key: 2.35}  # fmt: skip
+    text = f"{json.dumps(line)}\n" * 5
+    assert (0.0, []) == (access_log.accepts(source(text)), read_as("access_log", text).spans)
+    assert 0 < app_log.accepts(source(text))
+
+
+@pytest.mark.parametrize(("key", "seconds"), [("response_flags", 0.00235), ("duration_ms", 0.007), ("duration_s", 7.0)])
+def test_a_duration_is_what_its_proxy_or_its_name_says(key: str, seconds: float) -> None:
+    """Envoy's are milliseconds; a name with a unit is believed anywhere, and before a name without."""
+    line = {"start_time": "2026-11-30T03:31:12Z", "method": "GET", "path": "/x", "response_code": 200,
+            "duration": 2.35, key: 7}  # fmt: skip
+    (span,) = read_as("access_log", json.dumps(line)).spans
+    assert round(seconds * 10**9) == span.end_time_unix_nano - span.start_time_unix_nano

@@ -208,7 +208,7 @@ def test_unbelievable_times_are_dropped_and_counted(time: object, reason: str) -
         ("prompt is too long: 215000 tokens > 200000 maximum", "context_overflow"),
         ("Error code: 400 - {'error': {'code': 'context_length_exceeded'}}", "context_overflow"),
         ("httpcore.PoolTimeout", "pool_timeout"),
-        ("sqlalchemy.exc.TimeoutError: QueuePool limit of size 5 overflow 10 reached", "pool_timeout"),
+        ("sqlalchemy.exc.TimeoutError: QueuePool limit of size 5 overflow 10 reached", "store_pool_timeout"),
         ("Retrying request to /chat/completions in 0.823 seconds", "retry"),
         ("upstream answered 503, retrying (attempt 2)", "retry"),
         ("got 429 Too Many Requests, will retry", "retry"),

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +58,35 @@ def test_the_end_of_the_process_is_no_end_of_the_input() -> None:
     with Aside() as aside, pytest.raises(ReadingError, match="exit code -9"):
         aside.begin(MANY, Options())
         taken(aside.read(MANY, Options()))
+
+
+def test_ctrl_c_is_for_who_reads() -> None:
+    """A terminal sends it to both processes: the one aside goes on, and ends when the other one ends it."""
+
+    def interrupted(items: Iterator[Batch | Problem]) -> Iterator[Batch | Problem]:
+        yield next(items)
+        ((_, process),) = aside._begun
+        os.kill(process.pid, signal.SIGINT)
+        yield from items
+
+    with Aside() as aside:
+        aside.begin(MANY, Options())
+        told = sum(isinstance(item, Problem) for item in interrupted(aside.read(MANY, Options())))
+    assert len(MANY) - len(RECORDING) <= told  # each copy is named
+
+
+def test_ctrl_c_ends_a_diagnosis_without_a_word() -> None:
+    """Exit code 130, no traceback, and nobody is left, also while the process aside is still starting."""
+    command = [sys.executable, "-m", "correlator", "diagnose", *RECORDING]
+    ours = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    children = Path(f"/proc/{ours.pid}/task/{ours.pid}/children")
+    until = time.monotonic() + 20
+    while not (born := children.read_text().split()) and time.monotonic() < until:
+        assert ours.poll() is None
+    os.killpg(ours.pid, signal.SIGINT)
+    out, errors = ours.communicate(timeout=20)
+    assert (130, b"", False) == (ours.returncode, out, b"Traceback" in errors)
+    assert [] == [pid for pid in born if Path(f"/proc/{pid}").exists()]
 
 
 def test_nobody_takes_what_is_read() -> None:

@@ -56,6 +56,33 @@ def test_tgi_states_settings_and_refusals() -> None:
     assert "engine.quantization" not in found.facts
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-30T03:30:20Z  INFO text_generation_router::server: router/src/server.rs:2310: Client disconnected",
+        "2026-11-30T03:30:20Z  INFO text_generation_router: router/src/main.rs:9: Connected to the hub",
+        "2026-11-30T03:30:20Z ERROR text_generation_router: router/src/main.rs:9: Not connected",
+        "2026-11-30T03:30:20Z ERROR text_generation_router::server: router/src/server.rs:2310: Connected",
+        '{"timestamp":"2026-11-30T03:30:20Z","level":"INFO","message":"disconnected","target":"text_generation_router"}',
+    ],
+)
+def test_tgi_is_ready_only_where_it_says_so(line: str) -> None:
+    """The whole message at level INFO, not a word within another."""
+    assert "engine_ready" not in read_as("tgi_log", f"{line}\n").happened()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-30T03:30:20Z  INFO text_generation_router: router/src/main.rs:312: Connected",
+        '{"timestamp":"2026-11-30T03:30:20Z","level":"INFO","message":"Connected","target":"text_generation_router"}',
+    ],
+)
+def test_tgi_is_ready_in_each_of_its_forms(line: str) -> None:
+    """An older router's module, and JSON."""
+    assert ["engine_ready"] == read_as("tgi_log", f"{line}\n").happened()
+
+
 def test_llamacpp_timings_make_a_request() -> None:
     """Prompt, decode and total of one task; tokens that were not evaluated came from the cache."""
     span, told = sample("1796009540.llamacpp").span("completion")
@@ -99,6 +126,24 @@ def test_ollama_requests_take_the_zone_of_the_lines_around() -> None:
     assert ("chat", 200) == (told["gen_ai.operation.name"], told["http.response.status_code"])
     failed, _ = sample("ollama").span("POST /v1/chat/completions")
     assert (2, 62_000_000_000) == (failed.status.code, failed.end_time_unix_nano - failed.start_time_unix_nano)
+
+
+GIN = '[GIN] 2026/11/30 - 04:31:05 | 200 |  1.2s |       127.0.0.1 | POST     "/api/chat"\n'
+
+
+def test_ollama_requests_before_the_first_zone_take_it_too() -> None:
+    """A line further down names the zone of the whole file."""
+    (span,) = read_as("ollama_log", f"{GIN}{OLLAMA.splitlines()[0]}\n").spans
+    assert nano("2026-11-30 03:31:05") == span.end_time_unix_nano
+
+
+def test_ollama_requests_whose_zone_nobody_names_are_said() -> None:
+    """Read as UTC, with their number; a stamp of the container's before the line is a zone."""
+    found = read_as("ollama_log", GIN * 3)
+    assert nano("2026-11-30 04:31:05") == found.spans[0].end_time_unix_nano
+    assert [("bad_time", 3)] == [(problem.kind, problem.count) for problem in found.problems]
+    assert [] == read_as("ollama_log", f"2026-11-30T03:31:05Z {GIN}").problems
+    assert [] == read_as("ollama_log", GIN + OLLAMA.replace("+01:00", "Z")).problems
 
 
 def test_ollama_says_how_it_runs() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from collector.files import cgroup_stat
+from collector.files import cgroup_stat, kubernetes_events
 from collector.files._contract import Options, Source
 from tests.collector.files.log_reading import attributes, nano, source
 from tests.collector.files.samples import (
@@ -89,6 +89,16 @@ def test_objects_of_the_api_are_read_in_every_form(written: Any) -> None:
     assert {"k8s.node.name": "gpu-1", "k8s.container.name": "vllm", "k8s.event.count": 2}.items() <= evicted.items()
 
 
+@pytest.mark.parametrize("key", ["initContainerStatuses", "ephemeralContainerStatuses"])
+@pytest.mark.parametrize("written", [as_json, as_yaml])
+def test_init_containers_end_too(written: Any, key: str) -> None:
+    """A pod whose first container is killed tells so, and is known for a pod without any other."""
+    pod = json.loads(json.dumps(KUBERNETES["items"][1]).replace("containerStatuses", key))
+    found = read_as("kubernetes_events", written(pod))
+    assert (["oom_kill"], []) == (found.happened(), found.problems)
+    assert 0.9 < kubernetes_events.accepts(source(written(pod)))
+
+
 @pytest.mark.parametrize(
     "text",
     ["kind: List\nitems: [1, {kind: Service}]\n", "kind: [\n", "kind: Event\nreason: x\ninvolvedObject: 3\n",
@@ -121,6 +131,43 @@ def test_a_pressure_that_may_be_anybodys_is_named() -> None:
     assert ([], [1]) == (unknown.points, [problem.line for problem in unknown.problems])
     memory = read_as("cgroup_stat", line, "memory.pressure.1796010000")
     assert {"container_pressure_memory_waiting_seconds_total": 2.5} == memory.figures()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("vllm.cpu.stat.1796010000", "rag.cpu.stat.1796010000"),
+        ("1796010000-cpu.stat-vllm", "1796010000-cpu.stat-rag"),
+        ("docker-0a1b.scope_cpu.stat_2026-11-30T03:30:00Z.txt", "docker-0a2b.scope_cpu.stat_2026-11-30T03:30:00Z.txt"),
+    ],
+)
+def test_containers_of_one_folder_are_series_of_their_own(first: str, second: str) -> None:
+    """The name beside that of the figures tells whose they are: counters of two would cancel each other."""
+    text = "nr_periods 120\nnr_throttled 23\n"
+    groups = [{told["cgroup"] for _, _, told in read_as("cgroup_stat", text, name).points} for name in (first, second)]
+    assert (1, 1, True) == (len(groups[0]), len(groups[1]), groups[0].isdisjoint(groups[1]))
+
+
+@pytest.mark.parametrize("name", ["cpu.stat.1796010000", "1796010000", "cpu.stat-2026-11-30T03:30:00Z.txt"])
+def test_snapshots_of_one_container_stay_one_series(name: str) -> None:
+    """A time in the name is no container."""
+    assert [{}, {}] == [told for *_, told in read_as("cgroup_stat", "nr_periods 120\nnr_throttled 23\n", name).points]
+
+
+def test_paths_between_the_figures_tell_whose_they_are() -> None:
+    """As `tail` and `grep` print several files after one another."""
+    text = "==> /sys/fs/cgroup/{}/cpu.stat <==\nnr_throttled {}\n"
+    found = read_as("cgroup_stat", "1796010000\n" + text.format("a", 3) + text.format("b", 9))
+    assert [("sys/fs/cgroup/a", 3), ("sys/fs/cgroup/b", 9)] == [
+        (told["cgroup"], value) for _, value, told in found.points
+    ]
+
+
+def test_the_whole_machines_counters_are_no_cgroup() -> None:
+    """`/proc/vmstat` has an `oom_kill` among a hundred names of others."""
+    text = "nr_free_pages 123\nnr_zone_inactive_anon 5\npgpgin 7\noom_kill 1\n"
+    assert 0.0 == cgroup_stat.accepts(source(text))
+    assert 0 < cgroup_stat.accepts(source("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"))
 
 
 def test_a_cgroup_file_without_time_has_its_files() -> None:
@@ -185,9 +232,30 @@ def test_a_response_without_latency_gives_its_tokens_only() -> None:
     assert ([], ["unsupported"]) == (found.spans, [problem.kind for problem in found.problems])
 
 
+@pytest.mark.parametrize("field", ["latency", "duration", "elapsed", "response_time", "total_time"])
+def test_a_latency_without_a_unit_is_not_believed(field: str) -> None:
+    """812.4 may be seconds or milliseconds: only tokens are used, and it is said once a file, with the count."""
+    found = read_as("openai_usage", f"{json.dumps({**RESPONSE, field: 812.4, 'ttft': 3})}\n" * 3)
+    assert ([], 6) == (found.spans, len(found.points))
+    assert [(field, 3), (None, 3)] == [(problem.field, problem.count) for problem in found.problems]
+
+
+@pytest.mark.parametrize(("field", "value"), [("latency_ms", 1500), ("elapsed_seconds", 1.5), ("_response_ms", 1500)])
+def test_a_latency_with_a_unit_is_believed(field: str, value: float) -> None:
+    """Also beside one without."""
+    found = read_as("openai_usage", json.dumps({**RESPONSE, field: value, "latency": 3}))
+    assert [1_500_000_000] == [span.end_time_unix_nano - span.start_time_unix_nano for span in found.spans]
+
+
+def test_a_latency_between_two_times_needs_no_unit() -> None:
+    """Begin and end as times are as good as a duration."""
+    times = {"start_time": "2026-11-30T03:31:30Z", "end_time": "2026-11-30T03:31:32Z"}
+    assert 1 == len(read_as("openai_usage", json.dumps({**times, "response": RESPONSE, "latency": 2})).spans)
+
+
 def test_bad_lines_among_responses_are_named() -> None:
     """A broken line, one that is no response and one without a time: each by its line, the rest is read."""
-    good = json.dumps({**RESPONSE, "latency": 1})
-    no_time = json.dumps({"usage": {"prompt_tokens": 1}, "latency": 1})
+    good = json.dumps({**RESPONSE, "latency_s": 1})
+    no_time = json.dumps({"usage": {"prompt_tokens": 1}, "latency_s": 1})
     found = read_as("openai_usage", f'{good}\n{good[:40]}\n{{"foo": 1, "time": 1796009485}}\n{no_time}\n{good}\n')
     assert (2, [2, 3, 4]) == (len(found.spans), sorted(problem.line or 0 for problem in found.problems))

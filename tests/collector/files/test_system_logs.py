@@ -70,7 +70,25 @@ def test_pci_addresses_are_spelled_alike(written: str) -> None:
 def test_every_form_of_a_stamp_is_read(stamp: str) -> None:
     """dmesg -T, --time-format iso, -x, syslog, journalctl, and a quote before it."""
     found = kernel(f"{stamp}{XID}\n", near="2026-11-30 00:00:00")
-    assert ([AT], ["xid"], []) == ([log.time_unix_nano for log in found.logs], found.happened(), found.problems)
+    assert ([AT], ["xid"]) == ([log.time_unix_nano for log in found.logs], found.happened())
+    assert ([("bad_time", 1)] if "2026]" in stamp else []) == [(one.kind, one.count) for one in found.problems]
+
+
+@pytest.mark.parametrize("stamp", ["", "kern  :info  : ", "> "])
+def test_the_zone_of_local_times_is_that_of_lines_that_name_utc(stamp: str) -> None:
+    """`dmesg -T` prints local time; an audit line beside tells how far that is from UTC, also for lines before it."""
+    audit = "audit: type=1400 audit(1796009395.000:2): op=load"
+    text = f"{stamp}[Mon Nov 30 09:00:00 2026] {XID}\n{stamp}[Mon Nov 30 08:59:57 2026] {audit}\n"
+    found = kernel(text)
+    assert (AT, []) == (found.logs[0].time_unix_nano, found.problems)
+
+
+def test_an_audit_line_of_another_day_tells_no_zone() -> None:
+    """No zone is farther from UTC than fourteen hours: such a wall time is none of this clock."""
+    found = kernel(
+        f"[Mon Nov 30 03:30:00 2026] audit: audit(1795000000.000:2): op=load\n[Mon Nov 30 03:30:00 2026] {XID}\n"
+    )
+    assert (AT, [2]) == (found.logs[1].time_unix_nano, [problem.count for problem in found.problems])
 
 
 @pytest.mark.parametrize(
@@ -162,6 +180,37 @@ def test_a_count_that_is_no_number_is_no_count() -> None:
     found = read_as("otelcol_log", OTELCOL.replace("512", '"many"'))
     assert "otelcol_exporter_send_failed_spans" not in found.figures()
     assert 3 == len(found.happened())
+
+
+LOST = "2026-11-30T03:31:00.678Z\t{}\tinternal/{}\t{}\t{{{}}}\n"
+FIELDS = '"otelcol.component.id": "otlp", "otelcol.signal": "traces", '
+
+
+@pytest.mark.parametrize(
+    ("message", "fields", "metric"),
+    [
+        ("Exporting failed. Rejecting data.", '"error": "sending queue is full", "rejected_items": 7',
+         "enqueue_failed"),
+        ("Exporting failed. Rejecting data. Try enabling sending_queue to survive temporary failures.",
+         '"error": "connection refused", "rejected_items": 7', "send_failed"),
+        ("Dropping data because sending_queue is full. Try increasing queue_size.", '"dropped_items": 7',
+         "enqueue_failed"),
+        ("Exporting failed. Dropping data.", '"error": "not retryable error", "dropped_items": 7', "send_failed"),
+        ("Exporting failed. The error is not retryable. Dropping data.", '"dropped_items": 7', "send_failed"),
+    ],
+)  # fmt: skip
+def test_every_wording_of_a_loss_is_counted(message: str, fields: str, metric: str) -> None:
+    """Of a full queue and of a failed export, in the words of old and new versions."""
+    found = read_as("otelcol_log", LOST.format("error", "queue_sender.go:50", message, FIELDS + fields))
+    assert ({f"otelcol_exporter_{metric}_spans": 7}, ["telemetry_dropped"]) == (found.figures(), found.happened())
+
+
+def test_what_will_be_tried_again_is_no_loss() -> None:
+    """A retry is not a loss yet."""
+    line = LOST.format(
+        "info", "retry_sender.go:126", "Exporting failed. Will retry the request after interval.", '"interval": "5s"'
+    )
+    assert ([], {}) == (read_as("otelcol_log", line).happened(), read_as("otelcol_log", line).figures())
 
 
 def test_the_kernel_log_is_read_after_files_that_know_the_year() -> None:

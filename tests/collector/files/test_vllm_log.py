@@ -112,7 +112,7 @@ def test_settings_are_typed_and_only_what_was_said() -> None:
         (
             "SpecDecoding metrics: Mean acceptance length: 2.31, Accepted throughput: 5.0 tokens/s, "
             "Avg Draft acceptance rate: 65.5%",
-            {"spec_decode_acceptance": 0.655},
+            {"spec_decode_acceptance": 0.655, "spec_decode_accepted_length": 2.31},
         ),
         (
             "Speculative metrics: Draft acceptance rate: 0.512, System efficiency: 0.400",

@@ -199,9 +199,9 @@ def test_a_pool_tells_its_share_in_use(store: Store) -> None:
             histogram("db.client.connection.use_time", [(t, 2 * t, 0.5 * t) for t in EVERY_5_S]),
         ),
     )
-    assert {0.8} == set(found[n.POOL_SHARE.name])
-    assert {3.0} == set(found[n.POOL_PENDING.name])
-    assert pytest.approx(0.25) == found[n.POOL_HELD.name].mean()
+    assert {0.8} == set(found[n.STORE_POOL_SHARE.name])
+    assert {3.0} == set(found[n.STORE_POOL_PENDING.name])
+    assert pytest.approx(0.25) == found[n.STORE_POOL_HELD.name].mean()
 
 
 def test_what_a_collector_loses_adds_up(store: Store) -> None:

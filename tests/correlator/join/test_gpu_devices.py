@@ -129,6 +129,38 @@ def test_two_ways_of_sampling_one_gpu_are_one_gpu(store: Store) -> None:
     assert ({40 * GIB}, {"GPU-a"}) == (set(found[n.GPU_MEMORY_USED.name]), set(found["gpu"]))
 
 
+BY_NUMBER = [Reading("DCGM_FI_DEV_FB_USED", "MiBy", 40960)]
+
+
+def by_number_and_id(store: Store, number: dict[str, object], *ids: dict[str, object]) -> set[str]:
+    """The GPUs that requests are tied to, of which one source names the number and others the id."""
+    told = [sampled(SECONDS, lambda t: load(0.5), **one) for one in ids]
+    return set(served_by(store, sampled(SECONDS, lambda t: BY_NUMBER, **number), *told).requests["gpu"])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [{"host__name": "h.example.com", "gpu": 0}, {"host__name": "H", "index": "nvidia0"}, {"gpu": 0}]
+    + [{"service__instance__id": "h:9400", "gpu": 0}, {"host__name": "h"}],
+    ids=["domain", "case", "no_machine", "instance", "no_number"],
+)
+def test_a_number_is_the_id_that_another_source_names_there(store: Store, number: dict[str, object]) -> None:
+    """Sources spell a machine in several ways, or leave it out where there is only one."""
+    assert {"GPU-a"} == by_number_and_id(store, number, {"host__name": "h", "gpu": 0, "hw__id": "GPU-a"})
+
+
+def test_a_number_that_no_source_ties_to_an_id_stays_a_number(store: Store) -> None:
+    """An id whose number nobody names is not taken for the first GPU of its machine."""
+    ids = [{"host__name": "h", "hw__id": "GPU-a"}, {"host__name": "h", "gpu": 1, "hw__id": "GPU-b"}]
+    assert {"GPU-a, GPU-b, h GPU 0"} == by_number_and_id(store, {"host__name": "h", "gpu": 0}, *ids)
+
+
+def test_numbers_of_another_machine_are_other_gpus(store: Store) -> None:
+    """GPU 0 of one machine is not GPU 0 of the next."""
+    ids = {"host__name": "g", "gpu": 0, "hw__id": "GPU-g"}
+    assert {"h GPU 0"} == by_number_and_id(store, {"host__name": "h", "gpu": 0}, ids)
+
+
 @pytest.mark.parametrize("blank", [2147483632, 140737488355330.0, 9223372036854775794])
 def test_what_dcgm_says_in_place_of_a_number_is_none(store: Store, blank: float) -> None:
     """A foreign scraper hands on DCGM's blanks; they are no temperature."""

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.gpu.otlp import Reading
+from collector.gpu.otlp import Reading, event_request
 from correlator.join.gpu_ties import mean_between
 from correlator.model import names as n
 from correlator.model.evidence import Evidence, Windows, with_windows
 from correlator.model.evidence import Window as Stretch
+from correlator.model.records import Batch, Signal
 from correlator.store import Store
 from hypotheses._frames import frame_with
 from tests.correlator.join.gpu_telemetry import GIB, calling, load, page, sampled, serving
@@ -228,3 +229,30 @@ def test_a_last_xid_is_an_event_when_it_changes(store: Store) -> None:
     pages = [page(t, DCGM.format(a=50, bits=0, xid=79 if t >= 20 else 0)) for t in SECONDS]
     found = evidence(store, serving(REQUESTS), *pages).events
     assert [("xid", at(20), "GPU-a", {"xid": "79"})] == [(e.name, e.unix_nano, e.resource, e.attributes) for e in found]
+
+
+def xid(time: float, code: int, **resource: str) -> Batch:
+    """An Xid as our NVML sampler tells it."""
+    named = {key.replace("__", "."): value for key, value in resource.items()}
+    return Batch(Signal.LOGS, event_request("gpu_nvml", {}, at(time), "tollens.xid", "Xid", {"xid": code, **named}))
+
+
+@pytest.mark.parametrize(
+    ("told", "events"),
+    [
+        ([xid(5, 79, hw__id="GPU-a")], [5]),
+        ([xid(5, 79)], [5]),
+        ([xid(5, 79), xid(6, 79)], [5, 6]),
+        ([xid(5, 79, hw__id="GPU-b")], [5, 20]),
+        ([xid(5, 48, hw__id="GPU-a")], [5, 20]),
+        ([xid(-80, 79, hw__id="GPU-a")], [-80, 20]),
+    ],
+    ids=["same_gpu", "some_gpu", "twice", "other_gpu", "other_code", "long_before"],
+)
+def test_an_xid_that_was_told_and_shows_in_a_metric_is_one(
+    store: Store, told: list[Batch], events: list[float]
+) -> None:
+    """NVML or the kernel tell it at once, DCGM's last Xid shows it later: that is no second fault."""
+    pages = [page(t, DCGM.format(a=50, bits=0, xid=79 if t >= 20 else 0)) for t in SECONDS]
+    found = evidence(store, serving(REQUESTS), *pages, *told).events
+    assert [at(time) for time in events] == [event.unix_nano for event in found if event.name == "xid"]

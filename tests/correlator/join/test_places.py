@@ -5,9 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from correlator.join.places import ENGINE, PLACES, UNNAMED, at, places
+from correlator.join.places import PLACES, UNNAMED, at, places
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence
+from correlator.model.incidents import ENGINE
 from tests.correlator.join.synthetic import cut, service
 
 

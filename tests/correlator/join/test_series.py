@@ -130,7 +130,7 @@ def test_means_of_engines_are_weighted_by_their_requests(store: Store) -> None:
 @pytest.mark.parametrize("name", ["db.client.connection.max", "db_client_connection_max", "db-client:connection.max"])
 def test_spellings_of_a_name_are_one(store: Store, name: str) -> None:
     """Dots, colons and dashes are read as underscores, as Prometheus writes them."""
-    assert known(series(store, gauge(name, [(0, 9)])), n.POOL_MAX) == {0: 9}
+    assert known(series(store, gauge(name, [(0, 9)])), n.STORE_POOL_MAX) == {0: 9}
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,10 @@ INSIDE = [
     "2002:a9fe:a9fe::",
     "2001:0:7f00:1::",
     "2001:db8::1",
+    "fec0::1",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::ffff:168.63.129.16",
 ]
 OUTSIDE = ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"]
 
@@ -72,6 +76,9 @@ def test_an_allowed_name_never_leads_to_credentials_of_a_cloud() -> None:
     """A name that DNS turns to a link-local address is refused, allowed or not."""
     assert not permitted(ip_address("169.254.169.254"), "ops", ("ops",))
     assert not permitted(ip_address("::ffff:169.254.169.254"), "ops", ("ops",))
+    for elsewhere in ("fd00:ec2::254", "100.100.100.200", "168.63.129.16"):
+        assert not permitted(ip_address(elsewhere), "ops", ("ops",))
+        assert permitted(ip_address(elsewhere), "ops", (allowance(elsewhere),))
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0"])

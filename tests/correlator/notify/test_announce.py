@@ -10,17 +10,18 @@ from correlator.model.deliveries import WantedDeliveries
 from correlator.model.incidents import Incident, State
 from correlator.model.notices import Change
 from correlator.notify.announce import announce
-from correlator.notify.outbox import Outbox
+from correlator.notify.outbox import ENDED_NS, Outbox
 from tests.exporters.incidents import S, closed, incident
 
 NOW = incident().opened + 100 * S
+AFTER = (closed().closed or 0) + S
 
 
 class Told:
     """An outbox and the incidents that are looked at."""
 
     def __init__(self, folder: Path) -> None:
-        self.outbox = Outbox(folder)
+        self.folder, self.outbox = folder, Outbox(folder)
         self.incidents: dict[str, Incident] = {}
         self.shown: Callable[[Incident], bool] = lambda incident: True
 
@@ -31,6 +32,10 @@ class Told:
         announce(self.outbox, targets, self.live, self.incidents.get, None, now)
         new = [each for each in self.outbox.find(WantedDeliveries()) if each.id not in known]
         return [(each.incident, str(each.change)) for each in new][::-1]
+
+    def reopen(self) -> None:
+        self.outbox.close()
+        self.outbox = Outbox(self.folder)
 
     def live(self, closed_after: int, limit: int) -> Sequence[Incident]:
         return [each for each in self.incidents.values() if self.shown(each)][:limit]
@@ -92,7 +97,48 @@ def test_an_incident_that_became_part_of_another_is_over(told: Told) -> None:
 
 def test_an_old_incident_that_was_never_told_of_is_left_alone(told: Told) -> None:
     """When targets are configured for the first time, yesterday's incidents stay yesterday's."""
-    assert [] == told.look(closed())
+    assert [] == told.look(closed(), now=AFTER)
+
+
+def test_what_opened_and_closed_between_two_looks_is_told(told: Told) -> None:
+    """Opened and resolved, in this order and once; after a restart, too."""
+    assert [] == told.look()
+    assert [("1f0c", "opened"), ("1f0c", "resolved")] == told.look(closed(), now=AFTER)
+    told.reopen()
+    assert [] == told.look(now=AFTER + S)
+
+
+def test_what_closed_before_its_first_diagnosis_is_told(told: Told) -> None:
+    """It was not told while it waited for a diagnosis; its end does not swallow it."""
+    young = incident(diagnosis=None, diagnosed=None)
+    assert [] == told.look(young, now=young.opened + 5 * S)
+    over = replace(young, state=State.CLOSED, closed=young.opened + 8 * S)
+    assert [("1f0c", "opened"), ("1f0c", "resolved")] == told.look(over, now=young.opened + 9 * S)
+
+
+def test_what_was_part_of_another_from_the_beginning_is_not_told(told: Told) -> None:
+    """The other one is."""
+    told.look()
+    merged = replace(incident(), state=State.MERGED, merged_into="other", closed=AFTER)
+    assert [] == told.look(merged, now=AFTER)
+
+
+def test_one_that_closes_again_unseen_is_told_again(told: Told) -> None:
+    """Opened again and closed at another time: news, although its end was told before."""
+    told.look(incident())
+    assert [("1f0c", "resolved")] == told.look(closed(), now=AFTER)
+    again = replace(closed(version=9), closed=AFTER + 60 * S)
+    assert [("1f0c", "opened"), ("1f0c", "resolved")] == told.look(again, now=AFTER + 61 * S)
+
+
+def test_ends_are_not_remembered_for_ever(told: Told) -> None:
+    """Those that nobody would look for any more are forgotten."""
+    told.look()
+    for number in range(5):
+        at = NOW + number * (ENDED_NS - S)
+        told.shown = lambda each, at=at: (each.closed or 0) >= at  # type: ignore[misc]
+        told.look(replace(closed(f"i{number}"), opened=at, closed=at + 1), now=at + 2)
+    assert {("ops", "i3"), ("ops", "i4")} == told.outbox.ended().keys()
 
 
 def test_an_incident_that_nobody_remembers_is_forgotten(told: Told) -> None:

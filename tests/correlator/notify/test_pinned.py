@@ -164,3 +164,26 @@ def test_a_refusal_tells_what_the_receiver_said_without_secrets() -> None:
     ):
         post(f"{there.url}/deep/path", "127.0.0.1", Authorization="Bearer-of-news")
     assert "HTTP status 400: bad … at … for …: no pe" == str(error.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["x " * 95 + "the-secret", 'no {"url": "https:\\/\\/hooks\\/T0\\/verysecretpath"}', "no token verysecretvalue"],
+    ids=["at the edge", "escaped", "part of the query"],
+)
+def test_no_piece_of_a_secret_is_told(answer: str) -> None:
+    """Not where the answer is cut, not with slashes escaped, not out of its place in the URL."""
+    with receiver(always=Answer(403, body=answer.encode())) as there, pytest.raises(Never) as error:
+        post(f"{there.url}/T0/verysecretpath?token=verysecretvalue", "127.0.0.1")
+    assert "HTTP status 403: " == str(error.value)[:17]
+    assert not any(piece in str(error.value) for piece in ("the-s", "very"))
+
+
+def test_too_large_for_now_is_tried_again() -> None:
+    """413 with Retry-After says that it is temporary (RFC 9110, 15.5.14); without, it is final."""
+    with receiver(Answer(413, {"Retry-After": "7"}), Answer(413)) as there:
+        with pytest.raises(Later) as later:
+            post(there.url, "127.0.0.1")
+        with pytest.raises(Never):
+            post(there.url, "127.0.0.1")
+    assert 7.0 == later.value.after_s

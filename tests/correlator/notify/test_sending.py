@@ -117,6 +117,36 @@ def test_retry_after_is_honoured(form: str, outbox: Outbox, tmp_path: Path) -> N
     assert times[1] - times[0] >= 1.9
 
 
+def test_retry_after_is_honoured_after_a_restart(outbox: Outbox, tmp_path: Path) -> None:
+    """Whoever asked to be left alone is left alone, also by the process that comes after."""
+    put(outbox, incident())
+    times: list[float] = []
+    with receiver() as there:
+
+        def answer(_: object) -> Answer:
+            times.append(time.time())
+            return Answer(503, {"Retry-After": "2"}) if len(times) == 1 else Answer()
+
+        there.answer = answer
+        with notifying(outbox, tmp_path, there.url):
+            until(lambda: outbox.counts["webhook", "failed"] == 1)
+        assert 1.0 < outbox.rest_s("webhook") <= 2.2
+        again = Outbox(tmp_path / "outbox")
+        with notifying(again, tmp_path, there.url):
+            there.wait_for(2)
+        again.close()
+    assert times[1] - times[0] >= 1.9
+
+
+def test_a_clock_that_was_set_back_does_not_silence_a_target(outbox: Outbox, tmp_path: Path) -> None:
+    """A rest that seems to last for a year is one of five minutes and the jitter."""
+    put(outbox, incident())
+    found = outbox.next("webhook")
+    assert found is not None
+    outbox.failed(found[0], "later", dead=False, rest_s=365 * 86_400)
+    assert pytest.approx(330) == outbox.rest_s("webhook")
+
+
 def test_one_that_always_fails_holds_up_only_its_own_incident(outbox: Outbox, tmp_path: Path) -> None:
     """Notices of other incidents go on; the later one of the same incident waits for its turn."""
     put(outbox, incident("poison"), incident("a"), incident("b"))
@@ -156,6 +186,7 @@ def test_a_target_sends_no_more_in_a_minute_than_it_may(outbox: Outbox, tmp_path
         with pytest.raises(AssertionError, match="only 4 came"):
             there.wait_for(5, patience_s=1.0)
     assert 2 == outbox.states(["webhook"])[0].waiting
+    assert outbox.counts["webhook", "held_back"] >= 1
 
 
 def test_a_slow_target_holds_up_no_other(outbox: Outbox, tmp_path: Path) -> None:
@@ -172,11 +203,13 @@ def test_a_slow_target_holds_up_no_other(outbox: Outbox, tmp_path: Path) -> None
         notifier.stop()
 
 
-@pytest.mark.parametrize(("error", "reason"), [(ValueError("no body"), "no body"), (KeyError("x"), "KeyError")])
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ValueError(f"no body, {KEY}"), "no body, …"), (KeyError(KEY), "KeyError")]
+)
 def test_a_notice_that_cannot_be_told_is_a_dead_letter(
-    error: Exception, reason: str, outbox: Outbox, tmp_path: Path
+    error: Exception, reason: str, outbox: Outbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever an exporter raises, the line goes on."""
+    """Whatever an exporter raises, the line goes on, and a secret in it is not told."""
 
     def broken(notice: Notice, attempt: Attempt) -> Sequence[HttpRequest]:
         raise error
@@ -187,6 +220,7 @@ def test_a_notice_that_cannot_be_told_is_a_dead_letter(
     until(lambda: outbox.states(["webhook"])[0].dead == 1)
     notifier.stop()
     assert reason in outbox.find(WantedDeliveries())[0].reason
+    assert KEY not in caplog.text
 
 
 def test_a_secret_that_is_gone_is_waited_for(outbox: Outbox, tmp_path: Path) -> None:

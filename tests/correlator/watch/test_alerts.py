@@ -5,11 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from correlator.join.places import ENGINE
 from correlator.model.alerts import Alert, Outcome
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind
-from correlator.model.incidents import Incident, State
+from correlator.model.incidents import ENGINE, Incident, State
 from correlator.watch.alerts import AlertSettings, Rule, kind_of
 from correlator.watch.decide import ALERTS, OPEN_LIMIT
 from correlator.watch.loop import take, tick

@@ -1,0 +1,138 @@
+"""Likelihood ratios learnt from simulated incidents: `python -m benchmarks.calibrate CORPUS.jsonl > calibration.yaml`.
+
+Of each outcome: how much more often it is seen where the claim is true than where it is not. Few incidents say little,
+so a ratio is drawn towards the one that all predictions of its kind share, and that towards the judgement it replaces.
+Priors and the weights of verdict, share and role stay judgement; the comment of each number in the file says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from benchmarks.corpus import NONE, Seen, load
+from correlator.model.evidence import Interval
+from correlator.model.findings import Outcome, PredictionResult, Reading, Role, Verdict
+from correlator.wiring import calibration
+from hypotheses._contract import Hypothesis
+from hypotheses._judge import Judged
+from hypotheses._probability import Calibration, Ratios, probabilities
+from hypotheses._registry import all_hypotheses
+
+DRAWN = 10.0
+"""Incidents of a cause that weigh as much as what all predictions of that kind share."""
+MOST = 50.0
+"""No outcome multiplies or divides the odds by more: the lab does not know what it does not simulate."""
+SHARPNESS = np.arange(0.1, 1.01, 0.05)
+OUTCOMES = tuple(Outcome)
+
+Counts = Mapping[tuple[str, bool], Counter[str]]
+"""Outcomes by (`hypothesis.prediction`, whether the claim was true)."""
+
+
+def learnt(seen: Sequence[Seen], judgement: Calibration, source: str) -> Calibration:
+    """The calibration that `seen` teaches; what it cannot teach is taken from `judgement`."""
+    counts, necessary = counted(seen), {f"{h.id}.{p.id}": p.necessary for h in all_hypotheses() for p in h.predictions}
+    kinds = {True: judgement.necessary, False: judgement.separating}
+    pooled = {
+        kind: _ratios(*_pooled(counts, (n for n in necessary if necessary[n] is kind)), kinds[kind]) for kind in kinds
+    }
+    known = {name for name, true in counts if true and name in necessary}
+    own = {n: _ratios(counts[n, True], counts.get((n, False), Counter()), pooled[necessary[n]]) for n in sorted(known)}
+    found = judgement.model_copy(
+        update={"source": source, "necessary": pooled[True], "separating": pooled[False], "predictions": own}
+    )
+    return min(
+        (found.model_copy(update={"sharpness": round(float(s), 2)}) for s in SHARPNESS), key=lambda c: loss(seen, c)
+    )
+
+
+def counted(seen: Iterable[Seen]) -> Counts:
+    """Outcomes of each prediction where its claim is true and where it is not."""
+    counts: dict[tuple[str, bool], Counter[str]] = {}
+    for one in seen:
+        for name, told in one.findings.items():
+            for prediction, outcome in told.outcomes.items():
+                counts.setdefault((f"{name}.{prediction}", name in one.right), Counter())[outcome] += 1
+    return counts
+
+
+def _pooled(counts: Counts, names: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
+    """Shares rather than numbers are added, so that a cause simulated more often says no more than another."""
+    true, false = Counter[str](), Counter[str]()
+    for name in names:
+        for total, one in ((true, counts.get((name, True))), (false, counts.get((name, False)))):
+            for outcome, count in (one or {}).items():
+                total[outcome] += count / sum(one.values()) * DRAWN  # type: ignore[union-attr,assignment]
+    return true, false
+
+
+def _ratios(true: Counter[str], false: Counter[str], towards: Ratios) -> Ratios:
+    weight = true.total() / (true.total() + DRAWN)
+    return Ratios(**{o: _drawn(_share(true, o) / _share(false, o), getattr(towards, o), weight) for o in OUTCOMES})
+
+
+def _share(counts: Counter[str], outcome: str) -> float:
+    """Of the outcomes, each seen half a time more than it was (Jeffreys)."""
+    return (counts[outcome] + 0.5) / (counts.total() + 0.5 * len(OUTCOMES))
+
+
+def _drawn(ratio: float, towards: float, weight: float) -> float:
+    value = exp(weight * log(ratio) + (1 - weight) * log(towards))
+    return float(f"{min(max(value, 1 / MOST), MOST):.3g}")
+
+
+def loss(seen: Sequence[Seen], calibration: Calibration) -> float:
+    """Mean logarithmic loss of the causes that would be right, together; every fault counts alike."""
+    by_fault: dict[str, list[float]] = {}
+    for one in reweighed(seen, calibration):
+        right = sum(one.findings[name].probability for name in one.right if name in one.findings)
+        by_fault.setdefault(one.fault, []).append(-log(max(right, 1e-9)))
+    return float(np.mean([np.mean(losses) for losses in by_fault.values()]))
+
+
+def reweighed(seen: Iterable[Seen], calibration: Calibration) -> Iterator[Seen]:
+    """The same answers with the probabilities of another calibration."""
+    from dataclasses import replace
+
+    known = {h.id: h for h in all_hypotheses()}
+    for one in seen:
+        judged = [_judged(known[name], one) for name in one.findings if name != NONE and name in known]
+        roles = {name: Role(told.role) for name, told in one.findings.items() if told.role}
+        chances = probabilities(judged, roles, calibration, one.symptom) if judged else {}
+        told = {name: replace(one.findings[name], probability=chances[name]) for name in chances}
+        yield replace(one, findings=told)
+
+
+def _judged(hypothesis: Hypothesis, one: Seen) -> Judged:
+    told = one.findings[hypothesis.id]
+    necessary = {p.id: p.necessary for p in hypothesis.predictions}
+    results = tuple(
+        PredictionResult(name, "", necessary.get(name, True), Reading(Outcome(outcome), ""))
+        for name, outcome in told.outcomes.items()
+    )
+    share = None if told.share is None else Interval(told.share, told.share, told.share, "1")
+    return Judged(hypothesis, results, Verdict(told.verdict), share, (), "")
+
+
+def main() -> None:
+    """Learn from the corpus named on the command line; the file goes to standard output."""
+    paths = [Path(argument) for argument in sys.argv[1:]]
+    seen = [one for path in paths for one in load(path) if one.findings]
+    faults = len({one.fault for one in seen})
+    source = f"python -m benchmarks.calibrate, {len(seen)} diagnoses of {faults} simulated faults"
+    found = learnt(seen, calibration(), source)
+    print(
+        "# Likelihood ratios P(outcome | the claim is true) / P(outcome | it is false), learnt; the rest is judgement."
+    )
+    print(yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, width=120), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Do requests wait until their LoRA adapter is loaded?
+
+The first request that asks for an adapter has it read from disk into one of the few slots on the GPU. With more
+adapters in use than slots they displace each other, and the price is paid again and again.
+"""
+
+from correlator.model.names import ADAPTER_NEW, LATENCY, PREFILL, QUEUE, TIME_TO_FIRST_TOKEN, Events
+from hypotheses import (
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    accounts_for,
+    necessary,
+    occurs,
+    rises_with,
+    separating,
+    shifted_by,
+    spares_unmarked,
+)  # fmt: skip
+
+SEEN_BY = frozenset({"engine_metrics"})
+"""The engine's log tells only of adapters that were added while it ran, not of those it lists from the start."""
+
+HYPOTHESIS = Hypothesis(
+    id="lora_activation",
+    claim="The first requests of a LoRA adapter wait until it is loaded.",
+    explains=frozenset({Kind.LATENCY}),
+    cause=ADAPTER_NEW,
+    predictions=(
+        necessary("adapters_were_loaded", occurs(Events.LORA_ACTIVATED, seen_by=SEEN_BY)),
+        necessary("more_ask_for_new_ones", shifted_by(ADAPTER_NEW, UP, at_least=0.01)),
+        necessary("they_are_the_slow_ones", rises_with(LATENCY, ADAPTER_NEW)),
+        necessary("others_are_spared", spares_unmarked(ADAPTER_NEW)),
+        separating("their_first_token_is_late", rises_with(TIME_TO_FIRST_TOKEN, ADAPTER_NEW)),
+        separating("waiting_accounts_for_it", accounts_for(QUEUE, PREFILL, at_least=0.2)),
+    ),
+    rivals=("cold_start", "model_change"),
+    experiment=Experiment(
+        id="warm_the_adapter",
+        why="The same short request twice to an adapter that was idle shows what loading it costs.",
+        command="for i in 1 2; do time curl -so /dev/null localhost:8000/v1/completions "
+        '--json \'{"model": "ADAPTER", "prompt": "hi", "max_tokens": 1}\'; done',
+        expect="the first takes longer by what the slow requests took longer, the second is fast",
+    ),
+    remedy="Warm adapters before they take traffic, raise --max-loras and --max-cpu-loras, route by adapter.",
+)

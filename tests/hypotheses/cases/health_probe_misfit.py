@@ -1,0 +1,57 @@
+"""Worlds for `health_probe_misfit`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from correlator.model.evidence import Event, Evidence
+from correlator.model.findings import Verdict
+from correlator.model.names import ERROR, GENERATION_THROUGHPUT, GOODPUT, Events
+from tests.hypotheses.evidence import ALL_SOURCES, BEGIN, BLOCKS, Case, event, seen, served, unseen, window
+from tests.hypotheses.failing import in_series, measured
+
+SOURCES = ALL_SOURCES | {"cluster_events", "kernel_log"}
+RESTARTS = tuple(event(name, t) for t in (20, 80) for name in (Events.PROBE_FAILED, Events.PROBE_RESTART))
+ONSET = BEGIN + BLOCKS * 10_000_000_000
+
+
+def failing(since: tuple[float, ...], for_s: float, *events: Event, watched: frozenset[str] = SOURCES) -> Evidence:
+    """Most requests fail for a while after these seconds of the incident."""
+
+    def failed(rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+        after = (rows["start"].to_numpy() - ONSET) / 1e9
+        down = np.any([(after >= t) & (after < t + for_s) for t in since], axis=0)
+        return np.asarray(down & (rng.random(len(rows)) < 0.6))
+
+    return measured(window(served(), events=events, watched=watched), {ERROR: failed})
+
+
+MISFIT = failing((20, 80), 35, *RESTARTS)
+
+
+def stalled(evidence: Evidence) -> Evidence:
+    """The engine generates nothing from the onset on."""
+    nothing = lambda column: lambda rows, _: np.where(rows["start"] >= ONSET, 0, rows[column.name])  # noqa: E731
+    return in_series(evidence, {s: nothing(s) for s in (GENERATION_THROUGHPUT, GOODPUT)})
+
+
+CASES = {
+    "probes_restart_an_engine_that_works": Case(MISFIT, Verdict.SUPPORTED),
+    "probes_restart_an_engine_that_hangs": Case(stalled(MISFIT), Verdict.REFUTED, by="the_engine_worked_until_then"),
+    "requests_fail_and_no_probe_does": Case(failing((20, 80), 35), Verdict.REFUTED, by="probes_failed"),
+    "requests_fail_all_the_time": Case(
+        failing((0,), 120, event(Events.PROBE_FAILED, 100)), Verdict.REFUTED, by="requests_fail_after_it"
+    ),
+    "nobody_watches_the_cluster": Case(
+        failing((20, 80), 35, watched=ALL_SOURCES), Verdict.UNTESTABLE, missing="cluster_events"
+    ),
+    "the_engine_tells_nothing_of_its_work": Case(
+        unseen(MISFIT, GENERATION_THROUGHPUT, GOODPUT), Verdict.UNTESTABLE, missing=GENERATION_THROUGHPUT
+    ),
+    "everything_is_slow": Case(
+        seen(replace(window(served(), then=served(queue=0.6)), events=RESTARTS)),
+        Verdict.REFUTED,
+        by="explains_the_symptom",
+    ),
+}
