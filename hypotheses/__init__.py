@@ -24,6 +24,7 @@ from hypotheses._scope import confined_to_changed, hits_all_alike
 from hypotheses._settings import exceeds, larger, moved_to, set_to
 from hypotheses._slower import engine_accounts, slower_with, tokens_slower
 from hypotheses._telemetry import records_lost, second_source_disagrees
+from hypotheses._weights import weights_came_slowly, weights_on_network
 
 UP, DOWN = Direction.UP, Direction.DOWN
 
@@ -85,5 +86,7 @@ __all__ = [
     "together",
     "tokens_slower",
     "unchanged",
+    "weights_came_slowly",
+    "weights_on_network",
     "worked_until",
 ]

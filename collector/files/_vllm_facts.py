@@ -61,11 +61,15 @@ _STARTS = (
     "usingmaxmodel",
     "enforceeagerset",
     "cudagraphisdisabled",
+    "loadingweightstook",
+    "filesystemtypefor",
     "#",
 )
 _CAPTURED = re.compile(r"'?cudagraph_capture_sizes'?[=:] ?\[([\d, ]*)\]")
 _BACKEND = re.compile(r"(?:StructuredOutputs|DecodingConfig)\w*\((?:guided_decoding_)?backend='(\w+)'")
 _EAGER = re.compile(r"Enforce ?eager ?set|Cudagraph ?is ?disabled ?under ?eager")
+_LOADED = re.compile(r"Loading ?weights ?took ?([\d.]+) ?seconds")
+_CHECKPOINT = re.compile(r"Filesystem ?type ?for ?checkpoints: ?(\w+)\. ?Checkpoint ?size: ?([\d.]+) ?GiB")
 _MAX_LEN = re.compile(r"Using ?max ?model ?len ?(\d+)")
 
 
@@ -90,6 +94,10 @@ def facts_of(texts: Sequence[str]) -> dict[str, Value]:
         facts["enforce_eager"] = True
     if length := _MAX_LEN.match(text):
         facts["max_model_len"] = int(length[1])
+    if seconds := _LOADED.match(text):
+        facts["weights_load_s"] = float(seconds[1])
+    if checkpoint := _CHECKPOINT.match(text):
+        facts |= {"checkpoint_filesystem": checkpoint[1].lower(), "checkpoint_gib": float(checkpoint[2])}
     return {f"engine.{name}": value for name, value in facts.items()}
 
 

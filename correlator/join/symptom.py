@@ -146,12 +146,16 @@ def least_severity(symptom: Symptom) -> float:
 
 
 def _demand_held(evidence: Evidence) -> bool:
-    """Throughput that fell because fewer requests came is not a symptom: arrivals held, or some waited."""
+    """Throughput that fell because fewer requests came is not a symptom: arrivals held, or some waited, or as many ran
+    as before (by Little's law each then takes longer)."""
     waiting = evidence.series.get(n.WAITING.name)
     if waiting is not None:
         queued = waiting[evidence.series["period"] == INCIDENT].dropna() > 0
         if queued.mean() >= 0.5:
             return True
+    running = ratio(evidence.series, n.RUNNING.name) if n.RUNNING.name in evidence.series else None
+    if running is not None and running.interval.value >= 0.9 and running.interval.low > 1 / THROUGHPUT_RATIO:
+        return True
     if n.ARRIVAL_RATE.name not in evidence.requests:
         return False
     arrivals = ratio(evidence.series, n.ARRIVAL_RATE.name)

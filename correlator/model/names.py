@@ -154,6 +154,7 @@ GPU_PCIE_TX = Signal("pcie_tx", "By/s", "PCIe traffic from GPU to host")
 GPU_PCIE_RX = Signal("pcie_rx", "By/s", "PCIe traffic from host to GPU")
 NVLINK_TX = Signal("nvlink_tx", "By/s", "NVLink traffic sent")
 NVLINK_RX = Signal("nvlink_rx", "By/s", "NVLink traffic received")
+PCIE_LINK_WIDTH = Signal("pcie_link_width", "{lane}", "lanes that the GPU's PCIe link runs on now")
 PCIE_REPLAYS = Signal("pcie_replays", "{event}/s", "PCIe packets sent again, per second")
 NVLINK_ERRORS = Signal("nvlink_errors", "{error}/s", "NVLink CRC errors, replays and recoveries, per second")
 GPU_ECC_UNCORRECTED = Signal("gpu_ecc_uncorrected", "{error}/s", "memory errors beyond correction, per second")
@@ -190,7 +191,7 @@ STATE: tuple[Signal, ...] = (
 GPU: tuple[Signal, ...] = (
     SM_ACTIVE, SM_OCCUPANCY, TENSOR_ACTIVE, DRAM_ACTIVE, GPU_UTIL, GPU_MEMORY_USED, GPU_MEMORY_TOTAL, GPU_MEMORY_SHARE,
     GPU_POWER, GPU_POWER_LIMIT, GPU_POWER_SHARE, GPU_TEMPERATURE, GPU_SM_CLOCK, GPU_MEMORY_CLOCK, GPU_THROTTLED,
-    GPU_POWER_CAPPED, GPU_PCIE_TX, GPU_PCIE_RX, NVLINK_TX, NVLINK_RX, PCIE_REPLAYS, NVLINK_ERRORS, GPU_ECC_UNCORRECTED,
+    GPU_POWER_CAPPED, GPU_PCIE_TX, GPU_PCIE_RX, NVLINK_TX, NVLINK_RX, PCIE_LINK_WIDTH, PCIE_REPLAYS, NVLINK_ERRORS, GPU_ECC_UNCORRECTED,
     GPU_OTHER_MEMORY, GPU_OTHER_SM,
 )  # fmt: skip
 """The state of the GPUs that serve: tied to requests by host, pod or GPU and overlapping time."""

@@ -98,12 +98,15 @@ def test_failing_fast_is_not_being_fast_nor_slow() -> None:
     assert latency is not None and latency.change.value < 1.3
 
 
-def throughput(waiting: float, seed: int = 12) -> Evidence:
+def throughput(waiting: float, running: float | None = None, seed: int = 12) -> Evidence:
+    """Half the tokens a second, with so many waiting then, and running then where four ran before."""
     evidence = service(seed=seed)
     rng = np.random.default_rng(seed)
     late = evidence.series["start"].rank().to_numpy() > 16
     tokens = np.where(late, 50.0, 100.0) * rng.lognormal(0, 0.05, len(late))
     columns = {n.GENERATION_THROUGHPUT.name: tokens, n.WAITING.name: np.where(late, waiting, 0.0)}
+    if running is not None:
+        columns[n.RUNNING.name] = np.where(late, running, 4.0) * rng.lognormal(0, 0.05, len(late))
     return cut(Evidence(evidence.requests.iloc[:0], evidence.series.assign(**columns)))
 
 
@@ -118,6 +121,16 @@ def test_throughput_that_fell_while_requests_waited_is_a_symptom() -> None:
 def test_throughput_that_fell_with_demand_is_none() -> None:
     """Half the tokens a second with nobody waiting: fewer asked."""
     assert find_symptom(throughput(waiting=0)) is None
+
+
+def test_throughput_that_fell_with_as_many_running_is_a_symptom() -> None:
+    """Nobody waits, but the batch is as large as before: each request takes longer."""
+    assert find_symptom(throughput(waiting=0, running=4.0)) is not None
+
+
+def test_throughput_that_fell_with_the_batch_is_none() -> None:
+    """Half as many run: there was half as much to do."""
+    assert find_symptom(throughput(waiting=0, running=2.0)) is None
 
 
 def test_more_tests_ask_for_more_evidence() -> None:
