@@ -118,7 +118,8 @@ def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Directio
         return ()
     values = np.where(rows["period"] == INCIDENT, rows[signal.name].to_numpy(dtype=float), np.nan)
     order = np.argsort(values if direction is Direction.DOWN else -values, kind="stable")[:3]
-    return tuple(str(t) for t in rows["trace_id"].iloc[order[~np.isnan(values[order])]])
+    ids = rows["trace_id"].array
+    return tuple(str(ids[at]) for at in order[~np.isnan(values[order])])
 
 
 def named(signal: Signal, statistic: str = "mean") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from correlator.model.effects import TAIL, difference, rank_correlation, ratio, share_of_change
@@ -114,13 +115,13 @@ def accounts_for(*parts: Signal, at_least: float = 0.2) -> Test:
 def _share(
     rows: pd.DataFrame, parts: tuple[Signal, ...], whole: Signal, at_least: float, spelled_parts: str
 ) -> Reading:
-    together = rows[[p.name for p in parts]].sum(axis=1, min_count=len(parts))
-    found = share_of_change(rows, together.to_numpy(dtype=float), rows[whole.name].to_numpy(dtype=float))
+    together = np.sum([rows[p.name].to_numpy(dtype=float) for p in parts], axis=0)
+    found = share_of_change(rows, together, rows[whole.name].to_numpy(dtype=float))
     if found is None:
         grew = difference(rows, whole.name)
         if grew is None:
             return too_few_blocks()
-        if together.isna().any() and grew.p_above <= TAIL:
+        if np.isnan(together).any() and grew.p_above <= TAIL:
             missing = tuple(p.name for p in parts)
             return untestable(missing, f"{spelled_parts} was not measured where {whole.name} grew")
         return Reading(Outcome.FAILED, f"{whole.name} did not grow, so {spelled_parts} accounts for nothing of it")

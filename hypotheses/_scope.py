@@ -112,11 +112,13 @@ def hits_all_alike() -> Test:
 
 def _groups(rows: pd.DataFrame, measure: Yardstick) -> Iterator[tuple[str, Effect]]:
     """Each attribute value that at least ten requests of either window have, with its effect."""
-    compared = rows[rows["period"] != ""]
+    told = rows["period"] != ""
+    compared = rows.loc[told, [measure.signal.name, "period", "block"]]
     for column in (c for c in rows.columns if c.startswith("attribute.")):
-        counts = compared.groupby([column, compared["period"].astype(str)]).size().unstack(fill_value=0)
+        values = rows.loc[told, column]
+        counts = pd.crosstab(values, compared["period"])
         often = counts[(counts.reindex(columns=[BASELINE, INCIDENT], fill_value=0) >= MIN_REQUESTS).all(axis=1)]
-        effects = [(v, measure.of(compared[compared[column] == v])) for v in often.index] if len(often) > 1 else []
+        effects = [(v, measure.of(compared[(values == v).to_numpy()])) for v in often.index if len(often) > 1]
         yield from ((f"{column.removeprefix('attribute.')}={v}", e) for v, e in effects if e is not None)
 
 

@@ -11,8 +11,8 @@ from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Window, Windows
 from correlator.model.names import Signal
 
-GRID = 120
-"""Stretches are searched on at most this many cells; longer data gets longer cells."""
+GRID = 80
+"""Stretches are searched on at most this many cells (their number costs squared); longer data gets longer cells."""
 SHUFFLES = 99
 MIN_CELLS = MIN_BLOCKS
 ONSET_NS = 60_000_000_000

@@ -16,7 +16,7 @@ import pandas as pd
 from correlator.join.client_run import tail
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval, Kind, Symptom
+from correlator.model.evidence import BASELINE, INCIDENT, KEYS, Evidence, Interval, Kind, Symptom
 from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE
 
 TAIL_RATIO = 1.6
@@ -57,6 +57,20 @@ CANDIDATES = (
 )
 CLIENT_TAIL = Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "p99", TAIL_RATIO, relative=True, unless=n.LATENCY)
 """As a load generator sums it up for a whole run: where nobody measured single requests, the only tail there is."""
+
+
+READ = frozenset(c.signal.name for c in (*CANDIDATES, CLIENT_TAIL)) | {
+    s.name for s in (n.ARRIVAL_RATE, n.WAITING, n.RUNNING)
+}
+
+
+def measured(evidence: Evidence) -> Evidence:
+    """Only what a symptom is told by: cheap to look at with many windows."""
+    frames = [
+        frame[[c for c in frame if c in KEYS or c == "service" or c.removeprefix("n.") in READ]]
+        for frame in (evidence.requests, evidence.series)
+    ]
+    return replace(evidence, requests=frames[0], series=frames[1])
 
 
 def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -> Symptom | None:

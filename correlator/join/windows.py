@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from correlator.join.search import stretches
-from correlator.join.symptom import CANDIDATES, find_symptom, least_severity
+from correlator.join.symptom import CANDIDATES, find_symptom, least_severity, measured
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Kind, Symptom, Window, Windows, with_windows
 from correlator.model.names import ARRIVAL_RATE, HOST_CPU, INPUT_TOKENS, LATENCY, LEDGER, OUTPUT_TOKENS, Signal
@@ -129,9 +129,9 @@ Found = tuple[Windows, Symptom] | None
 
 def _best(evidence: Evidence, pairs: list[Windows], kind: Kind | None, tests: int = 1, ratio: float = 1.0) -> Found:
     """The pair whose symptom is the most severe even at the near end of its interval."""
-    found = []
-    for windows in pairs:
-        symptom = find_symptom(with_windows(evidence, windows), kind, tests=max(tests, len(pairs)))
+    found, told = [], measured(evidence)
+    for windows in dict.fromkeys(pairs):
+        symptom = find_symptom(with_windows(told, windows), kind, tests=max(tests, len(pairs)))
         if symptom is not None and (symptom.kind is not Kind.LATENCY or symptom.change.value >= ratio):
             found.append((windows, symptom))
     return _worse(*found)

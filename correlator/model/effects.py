@@ -76,8 +76,8 @@ def share_of_change(frame: pd.DataFrame, part: Floats, total: Floats) -> Effect 
     known = ~(np.isnan(part) | np.isnan(total))
     codes = _codes(frame)
     draws, points, blocks = {}, {}, []
-    for side in (BASELINE, INCIDENT):
-        rows = known & (frame["period"] == side).to_numpy()
+    for side, when in zip((BASELINE, INCIDENT), _periods(frame), strict=True):
+        rows = known & when
         value = _sums(codes[rows], part[rows], total[rows])
         if len(value) < MIN_BLOCKS:
             return None
@@ -144,8 +144,8 @@ def _sides(frame: pd.DataFrame, column: str, statistic: str, weight: str | None)
     known = ~np.isnan(values) & (mass > 0)
     codes = _codes(frame)
     sides = []
-    for period in (BASELINE, INCIDENT):
-        rows = known & (frame["period"] == period).to_numpy()
+    for when in _periods(frame):
+        rows = known & when
         side = _side(codes[rows], values[rows], mass[rows], statistic)
         if len(side.sums) < MIN_BLOCKS:
             return None
@@ -160,6 +160,16 @@ def _side(codes: Codes, values: Floats, mass: Floats, statistic: str) -> _Side:
         return _Side(sums[:, 2], sums[:, 1])
     quantiles = _quantiles(codes, values, QUANTILES[statistic])
     return _Side(quantiles * sums[:, 1], sums[:, 1])
+
+
+def _periods(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Rows of the baseline and of the incident."""
+    period = frame["period"].array
+    if isinstance(period, pd.Categorical):
+        place = {name: code for code, name in enumerate(period.categories)}
+        return period.codes == place.get(BASELINE, -2), period.codes == place.get(INCIDENT, -2)
+    names = np.asarray(period, dtype=object)
+    return names == BASELINE, names == INCIDENT
 
 
 def _codes(frame: pd.DataFrame) -> Codes:
