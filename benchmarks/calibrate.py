@@ -2,7 +2,7 @@
 
 Of each outcome: how much more often it is seen where the claim is true than where it is not. Few incidents say little,
 so a ratio is drawn towards the one that all predictions of its kind share, and that towards the judgement it replaces.
-Priors and the weights of verdict, share and role stay judgement; the comment of each number in the file says so.
+Priors and the weights of verdict, share and role stay judgement (`configs/judgement.yaml`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import yaml
 from benchmarks.corpus import NONE, Seen, load
 from correlator.model.evidence import Interval
 from correlator.model.findings import Outcome, PredictionResult, Reading, Role, Verdict
-from correlator.wiring import calibration
+from correlator.wiring import judgement
 from hypotheses._contract import Hypothesis
 from hypotheses._judge import Judged
 from hypotheses._probability import Calibration, Ratios, probabilities
@@ -31,21 +32,24 @@ MOST = 50.0
 """No outcome multiplies or divides the odds by more: the lab does not know what it does not simulate."""
 SHARPNESS = np.arange(0.1, 1.01, 0.05)
 OUTCOMES = tuple(Outcome)
+LEARNT = ("source", "sharpness", "necessary", "separating", "predictions")
+HEAD = """# Learnt from the fault lab (benchmarks/calibrate.py); stands above judgement.yaml. Likelihood ratios
+# P(outcome | the claim is true) / P(outcome | it is false). Made by a command, not by hand."""
 
 Counts = Mapping[tuple[str, bool], Counter[str]]
 """Outcomes by (`hypothesis.prediction`, whether the claim was true)."""
 
 
-def learnt(seen: Sequence[Seen], judgement: Calibration, source: str) -> Calibration:
-    """The calibration that `seen` teaches; what it cannot teach is taken from `judgement`."""
+def learnt(seen: Sequence[Seen], judged: Calibration, source: str) -> Calibration:
+    """The calibration that `seen` teaches; what it cannot teach is taken from the judgement."""
     counts, necessary = counted(seen), {f"{h.id}.{p.id}": p.necessary for h in all_hypotheses() for p in h.predictions}
-    kinds = {True: judgement.necessary, False: judgement.separating}
+    kinds = {True: judged.necessary, False: judged.separating}
     pooled = {
         kind: _ratios(*_pooled(counts, (n for n in necessary if necessary[n] is kind)), kinds[kind]) for kind in kinds
     }
     known = {name for name, true in counts if true and name in necessary}
     own = {n: _ratios(counts[n, True], counts.get((n, False), Counter()), pooled[necessary[n]]) for n in sorted(known)}
-    found = judgement.model_copy(
+    found = judged.model_copy(
         update={"source": source, "necessary": pooled[True], "separating": pooled[False], "predictions": own}
     )
     return min(
@@ -99,8 +103,6 @@ def loss(seen: Sequence[Seen], calibration: Calibration) -> float:
 
 def reweighed(seen: Iterable[Seen], calibration: Calibration) -> Iterator[Seen]:
     """The same answers with the probabilities of another calibration."""
-    from dataclasses import replace
-
     known = {h.id: h for h in all_hypotheses()}
     for one in seen:
         judged = [_judged(known[name], one) for name in one.findings if name != NONE and name in known]
@@ -127,11 +129,12 @@ def main() -> None:
     seen = [one for path in paths for one in load(path) if one.findings]
     faults = len({one.fault for one in seen})
     source = f"python -m benchmarks.calibrate, {len(seen)} diagnoses of {faults} simulated faults"
-    found = learnt(seen, calibration(), source)
+    found = learnt(seen, judgement(), source).model_dump(mode="json", include=set(LEARNT))
+    print(HEAD)
     print(
-        "# Likelihood ratios P(outcome | the claim is true) / P(outcome | it is false), learnt; the rest is judgement."
+        yaml.safe_dump({name: found[name] for name in LEARNT}, sort_keys=False, width=120, default_flow_style=None),
+        end="",
     )
-    print(yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, width=120), end="")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
@@ -135,20 +134,33 @@ def engine() -> Engine:
     return Engine(all_hypotheses(), calibration(), find_symptom, how_to_measure())
 
 
-def calibration(path: Path | None = None) -> Calibration:
-    """Likelihood ratios; raises ConfigError naming file and field."""
-    source = path or files("configs").joinpath("calibration.yaml")
+def calibration() -> Calibration:
+    """What was learnt from the fault lab, and the judgement beneath it; ConfigError names file and field."""
+    judged, learnt = _settings("judgement.yaml"), _settings("calibration.yaml")
+    ratios = {**judged["predictions"], **learnt["predictions"]}
+    return _calibration({**judged, **learnt, "predictions": ratios}, "calibration.yaml")
+
+
+def judgement() -> Calibration:
+    """The written-down judgement alone."""
+    return _calibration(_settings("judgement.yaml"), "judgement.yaml")
+
+
+def _calibration(settings: dict[str, Any], name: str) -> Calibration:
     try:
-        return Calibration.model_validate(yaml.safe_load(source.read_text(encoding="utf-8")))
+        return Calibration.model_validate(settings)
     except ValidationError as error:
-        raise refusal(source, error, Calibration) from None
+        raise refusal(name, error, Calibration) from None
+
+
+def _settings(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(files("configs").joinpath(name).read_text(encoding="utf-8"))
+    return loaded
 
 
 def how_to_measure() -> dict[str, str]:
     """Canonical signal → the command or setting that switches it on."""
-    text = files("configs").joinpath("how_to_measure.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, str] = yaml.safe_load(text)
-    return loaded
+    return _settings("how_to_measure.yaml")
 
 
 def _joined(store: Store, items: Iterator[Batch | Problem]) -> Joined:

@@ -10,7 +10,15 @@ from correlator.model.records import Problem
 from correlator.settings import load as correlator_settings
 from correlator.wiring import calibration, how_to_measure
 
-CHECKS = ("tollens.yaml", "signals.yaml", "calibration.yaml", "how_to_measure.yaml", "demo/*", "demo/scrape/*")
+CHECKS = (
+    "tollens.yaml",
+    "signals.yaml",
+    "calibration.yaml",
+    "judgement.yaml",
+    "how_to_measure.yaml",
+    "demo/*",
+    "demo/scrape/*",
+)
 CONFIGS = Path(str(files("configs")))
 
 

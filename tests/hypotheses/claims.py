@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.resources import files
 
-import yaml
-
+from correlator import wiring
 from correlator.join.symptom import find_symptom
 from correlator.model.evidence import Evidence, Interval, Kind
 from correlator.model.findings import Experiment, Finding, Outcome, Reading, Verdict
@@ -23,13 +21,14 @@ HEALTHY = window(served())
 
 
 @lru_cache(maxsize=1)
-def settings_of_the_file() -> dict[str, object]:
-    loaded: dict[str, object] = yaml.safe_load(files("configs").joinpath("calibration.yaml").read_text("utf-8"))
-    return loaded
+def shipped() -> dict[str, object]:
+    """The calibration that ships, as a mapping."""
+    return wiring.calibration().model_dump()
 
 
 def calibration(**changes: object) -> Calibration:
-    return Calibration.model_validate({**settings_of_the_file(), **changes})
+    """The calibration that ships, with some of it changed."""
+    return Calibration.model_validate({**shipped(), **changes})
 
 
 def engine(*hypotheses: Hypothesis) -> Engine:
