@@ -24,7 +24,7 @@ from benchmarks.lab.worlds import WORLDS
 from collector.files import Options, read
 from correlator.join.build import build
 from correlator.model.evidence import Evidence, Window
-from correlator.model.findings import Finding
+from correlator.model.findings import Finding, Verdict
 from correlator.model.records import Batch
 from correlator.store import Store
 from correlator.wiring import Request, engine, windowed
@@ -45,7 +45,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One diagnosis. `right` are the causes that would be right, the root first; `error` where there was none."""
+    """One diagnosis. `right` are the causes that would be right, the root first; `truths` those at work, of which two
+    are to be found where two are; `error` where there was none."""
 
     fault: str
     seed: int
@@ -56,6 +57,7 @@ class Seen:
     symptom: bool
     findings: Mapping[str, Told]
     error: str = ""
+    truths: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, int, str, float, str]:
@@ -75,7 +77,8 @@ def seen(work: Work, severity: float, patterns: Sequence[str]) -> list[Seen]:
         truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
         right = (NONE if truth["id"] == "none" else truth["id"], *truth["also"])
         windows = tuple(Window(*(int(moment * 1e9) for moment in truth[name])) for name in ("baseline", "incident"))
-        of = partial(Seen, fault, seed, world, severity, right=right)
+        truths = () if right[0] == NONE else tuple(truth["truths"])
+        of = partial(Seen, fault, seed, world, severity, right=right, truths=truths)
         out = []
         for _, group in itertools.groupby(patterns, key=lambda pattern: PATTERNS[pattern].paths):
             names = list(group)
@@ -119,7 +122,8 @@ def load(path: Path) -> list[Seen]:
 def _parsed(line: str) -> Seen:
     told = json.loads(line)
     findings = {name: Told(**finding) for name, finding in told.pop("findings").items()}
-    return Seen(**{**told, "right": tuple(told["right"])}, findings=findings)
+    causes = {name: tuple(told.get(name, ())) for name in ("right", "truths")}
+    return Seen(**{**told, **causes}, findings=findings)
 
 
 def grown(path: Path, works: Sequence[Work], severity: float, patterns: Sequence[str], jobs: int) -> Iterator[Seen]:
@@ -157,7 +161,14 @@ def main() -> None:
     works = [(f, seed, w) for seed in chosen.seeds for w in chosen.worlds for f in chosen.faults]
     for one in grown(chosen.out, works, chosen.severity, chosen.patterns, chosen.jobs):
         first = max(one.findings, key=lambda name: one.findings[name].probability, default=one.error)
-        print(*one.key, "right" if first in one.right else f"WRONG: {first}", flush=True)
+        supported = {name for name, told in one.findings.items() if told.verdict == Verdict.SUPPORTED}
+        lacking = sorted(set(one.truths) - supported)
+        print(
+            *one.key,
+            "right" if first in one.right else f"WRONG: {first}",
+            *(["not supported:", *lacking] if lacking else []),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

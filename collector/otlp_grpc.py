@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from grpc_health.v1 import health_pb2_grpc
@@ -77,17 +77,23 @@ _Handler = Callable[[Any, Any], Awaitable[bytes]]
 
 def _export(intake: Intake, signal: Signal) -> _Handler:
     async def export(_: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-        authorization = dict(context.invocation_metadata() or ()).get("authorization")
-        try:
-            with intake.admit("grpc", signal, authorization) as admission:
-                payload = await _message(context, intake.limits.body_s)
-                admission.hold(len(payload))
-                checked = await intake.take_protobuf(admission, payload)
-        except Refused as refused:
-            await _abort(context, refused)
-        return response(signal, checked).SerializeToString()
+        answer = await _answer(intake, signal, context)
+        return await _aborted(context, answer) if isinstance(answer, Refused) else answer
 
     return export
+
+
+async def _answer(intake: Intake, signal: Signal, context: grpc.aio.ServicerContext[Any, Any]) -> bytes | Refused:
+    """The answer, or why there is none. Not raised: gRPC keeps what ends a call, and all that it holds, in a cycle."""
+    authorization = dict(context.invocation_metadata() or ()).get("authorization")
+    try:
+        with intake.admit("grpc", signal, authorization) as admission:
+            payload = await _message(context, intake.limits.body_s)
+            admission.hold(len(payload))
+            checked = await intake.take_protobuf(admission, payload)
+    except Refused as refused:
+        return refused.alone()
+    return response(signal, checked).SerializeToString()
 
 
 async def _message(context: grpc.aio.ServicerContext[Any, Any], body_s: float) -> bytes:
@@ -102,7 +108,7 @@ async def _message(context: grpc.aio.ServicerContext[Any, Any], body_s: float) -
     return payload
 
 
-async def _abort(context: grpc.aio.ServicerContext[Any, Any], refused: Refused) -> None:
+async def _aborted(context: grpc.aio.ServicerContext[Any, Any], refused: Refused) -> NoReturn:
     details = (("grpc-status-details-bin", refused.status().SerializeToString()),)
     await context.abort(_CODES[refused.reason.grpc_code], str(refused), details)
 

@@ -22,7 +22,7 @@ from correlator.model.pulse import ACCEPTED, COLLECTOR, EVERY_S, HEARTBEAT, RECO
 from correlator.model.records import Signal
 
 KEPT_S = 5.0
-"""To wait for a beat to be on disk; what it told is told again with the next one otherwise."""
+"""To wait for a beat to be on disk before the next one is due."""
 PASSING = frozenset({"slow", "busy", "full", "not_kept", "cut_off", "too_many_connections"})
 """Reasons for which the sender is to try again; the others are final."""
 _LOG = logging.getLogger(__name__)
@@ -101,6 +101,7 @@ class Pulse:
     ) -> None:
         self._sink, self._who, self._counts, self._unix_nano, self._every_s = sink, who, counts, unix_nano, every_s
         self._told: Mapping[Key, int] = {}
+        self._waiting: tuple[Future[None], Mapping[Key, int], int] | None = None
         self._since = unix_nano()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
@@ -122,16 +123,33 @@ class Pulse:
         self._once()
 
     def _once(self) -> None:
-        """One beat; one that is not kept leaves its counts to the next."""
+        """One beat, unless the one before waits for the disk yet; one that is refused leaves its counts to the next."""
+        if not self._settled():
+            return
         counts, now = self._counts(), self._unix_nano()
         grown = {key: count - self._told.get(key, 0) for key, count in counts.items()}
         told = {key: count for key, count in grown.items() if count > 0 or key[0] == ACCEPTED}
+        since = min(self._since, now)  # the clock may have been set back
         try:
-            kept: Future[None] = self._sink.put(Signal.METRICS, beat(self._who, told, self._since, now))
-            kept.result(KEPT_S)
-        except (Full, TimeoutError):
+            self._waiting = self._sink.put(Signal.METRICS, beat(self._who, told, since, now)), counts, now
+        except Full:
             return
+        self._settled(KEPT_S)
+
+    def _settled(self, wait_s: float = 0.0) -> bool:
+        """Whether the last beat was kept or refused, so that it is known what the next one has to tell."""
+        if self._waiting is None:
+            return True
+        kept, counts, now = self._waiting
+        try:
+            kept.result(wait_s)
+        except TimeoutError:
+            return False
+        except Full:
+            self._waiting = None
         except Exception:
             _LOG.exception("a beat could not be kept")
-            return
-        self._told, self._since = counts, now
+            self._waiting = None
+        else:
+            self._told, self._since, self._waiting = counts, now, None
+        return True

@@ -17,6 +17,7 @@ from collector.forward import Forwarder
 from collector.forwarding.own_address import is_own
 from collector.gpu_dcgm import DcgmiSampler
 from collector.gpu_nvml import NvmlSampler
+from collector.heap import give_back
 from collector.otlp_grpc import serve_grpc
 from collector.otlp_http import serve_http
 from collector.own_metrics import (
@@ -42,6 +43,8 @@ REQUEST_GRACE_S = 10.0
 SOURCE_GRACE_S = 5.0
 FORWARD_GRACE_S = 5.0
 METRICS_GRACE_S = 1.0
+HEAP_EVERY_S = 2.0
+"""Between two looks at how much memory is held."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -96,12 +99,20 @@ async def run(settings: CollectorSettings, stop: asyncio.Event, ready: Callable[
             forwarder.start()
         who, taken = pulse.resource(settings.spool.folder), partial(pulse.intake_counts, intake.metrics)
         sources.append(pulse.Pulse(spool, who, taken))
+        heap = asyncio.create_task(_tend_heap())
+        stack.callback(heap.cancel)
         for source in sources:
             source.start()
         _LOG.info("collecting into %s", settings.spool.folder)
         ready(ports)
         await stop.wait()
         _LOG.info("stopping")
+
+
+async def _tend_heap() -> None:
+    while True:
+        await asyncio.sleep(HEAP_EVERY_S)
+        await asyncio.to_thread(give_back)
 
 
 def _forwarder(

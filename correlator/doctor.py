@@ -20,6 +20,7 @@ from collector.scraping.targets import Discovery, Target
 from collector.settings import CollectorSettings
 from correlator import settings as correlating
 from correlator.doctor_checks import Check, State, asked
+from correlator.doctor_clock import clock
 from correlator.doctor_connections import connected
 from correlator.model.errors import ConfigError
 from correlator.model.listening import listening
@@ -59,6 +60,7 @@ def examine(
     running = _answers(told.api.host, told.api.port)
     yield from _ports(told, taking, running)
     yield _disk(told.folder, told, taking)
+    yield clock()
     yield _engine()
     yield _gpu(taking)
     yield from _targets(taking)

@@ -33,6 +33,7 @@ from correlator.model.alerts import Alert, Outcome, Taken
 from correlator.model.clock import Clock, Now
 from correlator.model.evidence import Evidence, Kind, Windows, with_windows
 from correlator.model.listening import listening
+from correlator.model.segments import waiting_since
 from correlator.model.telemetry import Spans, start, untraced
 from correlator.notify.service import Deliveries, Notifying, notifying
 from correlator.own_metrics import register
@@ -44,6 +45,7 @@ from correlator.store.refusals import tell_refused
 from correlator.store.retention import expire
 from correlator.store.spooled import Loaded, load_ready
 from correlator.watch.loop import Pause, Watcher, take, watch
+from correlator.watch.moments import Moments
 from correlator.wiring import diagnosed, hypotheses, targets
 
 LOAD_S = 2.0
@@ -95,7 +97,8 @@ def serve(settings: Settings, spool: Path) -> None:
         socket_ = closing.enter_context(listening("the API", settings.api.host, settings.api.port))
         threads = [chore.start(stopped) for chore in chores]
         telling.start()
-        threads.append(threading.Thread(target=watch, args=(watcher, pause), name="watch", daemon=True))
+        moments = Moments(settings.watch.shortest_s, settings.folder / "looked", partial(waiting_since, spool))
+        threads.append(threading.Thread(target=watch, args=(watcher, pause, moments), name="watch", daemon=True))
         threads[-1].start()
         serving = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S)
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -3,7 +3,7 @@
 from correlator.model.evidence import Kind
 from correlator.model.findings import Experiment
 from hypotheses._absence import absent, unchanged
-from hypotheses._after import errors_follow, worked_until
+from hypotheses._after import ended_while_starting, errors_follow, worked_until
 from hypotheses._cache import cached_less
 from hypotheses._climbs import climbs, resets_at_start
 from hypotheses._combine import by_kind, either, together
@@ -50,6 +50,7 @@ __all__ = [
     "either",
     "end_at_one_age",
     "engine_accounts",
+    "ended_while_starting",
     "errors_follow",
     "exceeds",
     "fades",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from correlator.model.effects import TAIL, share_of_change
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import ERROR, Signal
+from correlator.model.names import ERROR, Events, Signal
 from hypotheses._contract import Test
 from hypotheses._frames import frame_with, untestable
 from hypotheses._levels import MOSTLY
@@ -19,6 +21,10 @@ WORKED = 0.5
 
 OFTENER = 2.0
 """As many again as at other times: failures of a steady rate do not wait for a probe."""
+STARTED, READY = Events.ENGINE_START, Events.ENGINE_READY
+LIFE = frozenset({STARTED, READY, Events.ENGINE_DEAD, Events.OUT_OF_MEMORY, Events.MODEL_LOAD_FAILURE,
+                  Events.DRIVER_MISMATCH})  # fmt: skip
+"""What a log tells of an engine: it starts, is ready, or died of something."""
 
 
 def worked_until(signal: Signal, *events: str) -> Test:
@@ -65,6 +71,34 @@ def errors_follow(*events: str) -> Test:
         return Reading(outcome, f"{text}, {else_:.0%} otherwise", found.interval, found.p_above, found.blocks)
 
     return Test(f"failures follow {' or '.join(events)}", read, (ERROR,), measures_share=True)
+
+
+def ended_while_starting(*events: str) -> Test:
+    """Each of these events ended an engine that was still starting; held where another start took longer than that.
+
+    Without such a start nothing tells one that needs its time from one that hangs.
+    """
+
+    def read(evidence: Evidence) -> Reading:
+        times = _times(evidence, events)
+        if not len(times):
+            return untestable((), f"no {' or '.join(events)} in the incident")
+        if "engine_log" not in evidence.coverage.watched:
+            return untestable(("engine_log",), "no log would show whether the engine was ready")
+        life = sorted((e.unix_nano, e.name) for e in evidence.events if e.name in LIFE)
+        given = [time - began for time in times for began, name in [_before(life, time)] if name == STARTED]
+        needed = [then - at for (at, name), (then, next_) in pairwise(life) if (name, next_) == (STARTED, READY)]
+        text = f"the engine was still starting at {len(given)} of {len(times)}"
+        if len(given) < len(times):
+            return Reading(Outcome.FAILED, text)
+        longer = max(needed, default=0) > min(given)
+        return Reading(Outcome.HELD if longer else Outcome.INCONCLUSIVE, text)
+
+    return Test(f"{' or '.join(events)} ended the engine while it started", read)
+
+
+def _before(life: list[tuple[int, str]], time: int) -> tuple[int, str]:
+    return next((told for told in reversed(life) if told[0] < time), (0, ""))
 
 
 def _mean(values: np.ndarray) -> float:

@@ -1,11 +1,14 @@
 """Does the GPU run slower than it could, for heat, a power brake or a hardware slowdown?
 
 Lowered clocks stretch every token alike. A software power cap alone is no fault: a GPU at full load is always near it.
+A cap that was lowered, and is reached, is one.
 Clocks may also stay low without any reason that is told: latched after a fault, or by a licence limit of a vGPU.
 """
 
 from correlator.model.names import (
     DECODE,
+    GPU_POWER_LIMIT,
+    GPU_POWER_SHARE,
     GPU_SM_CLOCK,
     GPU_TEMPERATURE,
     GPU_THROTTLED,
@@ -24,6 +27,7 @@ from hypotheses import (
     either,
     necessary,
     not_fallen,
+    reaches,
     separating,
     shifted,
     shifted_by,
@@ -33,19 +37,22 @@ from hypotheses import (
 THROTTLED = shifted_by(GPU_THROTTLED, UP, at_least=0.1)
 LATCHED = together(shifted(GPU_SM_CLOCK, DOWN, at_least=1.25), not_fallen(GPU_UTIL, within=1.1))
 """A quarter slower while just as busy: an idle GPU lowers its clocks by itself."""
+CAPPED = together(shifted(GPU_POWER_LIMIT, DOWN, at_least=1.1), reaches(GPU_POWER_SHARE, 0.9))
+"""Less may be drawn than before, and all of it is: clocks need not have been recorded beside it."""
 
 HYPOTHESIS = Hypothesis(
     id="gpu_throttling",
-    claim="The GPU's clocks were lowered by heat, hardware or a power brake, and every token takes longer.",
+    claim="The GPU's clocks were lowered by heat, hardware or a limit on power, and every token takes longer.",
     explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
     cause=GPU_SM_CLOCK,
     predictions=(
-        necessary("clocks_fell", shifted(GPU_SM_CLOCK, DOWN, at_least=1.1)),
-        necessary("a_reason_or_latched", either(THROTTLED, where_measured=[LATCHED])),
+        necessary("clocks_fell", either(shifted(GPU_SM_CLOCK, DOWN, at_least=1.1), where_measured=[CAPPED])),
+        necessary("a_reason_or_latched", either(THROTTLED, where_measured=[LATCHED, CAPPED])),
         necessary("tokens_take_longer", shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.1)),
         necessary("engine_accounts_for_it", accounts_for(QUEUE, PREFILL, DECODE, at_least=0.2)),
         separating("a_reason_is_told", THROTTLED),
         separating("clocks_are_low_under_load", LATCHED),
+        separating("the_power_limit_was_lowered", CAPPED),
         separating("it_is_hotter", shifted_by(GPU_TEMPERATURE, UP, at_least=5)),
     ),
     rivals=("sm_saturation", "gpu_cotenant"),

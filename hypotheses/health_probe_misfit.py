@@ -12,6 +12,7 @@ from hypotheses import (
     Kind,
     absent,
     either,
+    ended_while_starting,
     errors_follow,
     necessary,
     occurs,
@@ -23,20 +24,23 @@ from hypotheses import (
 WATCHED = frozenset({"cluster_events"})
 PROBES = (Events.PROBE_FAILED, Events.PROBE_RESTART)
 CRASHES = (Events.OOM_KILL, Events.PROCESS_CRASH, Events.ENGINE_DEAD, Events.OUT_OF_MEMORY, Events.XID)
+STARTING = ended_while_starting(Events.PROBE_RESTART)
 
 HYPOTHESIS = Hypothesis(
     id="health_probe_misfit",
-    claim="Health probes fail on an engine that works, and what they trigger loses its requests.",
+    claim="Health probes fail on an engine that works or still starts, and what they trigger loses its requests.",
     explains=frozenset({Kind.AVAILABILITY, Kind.ERRORS}),
     cause=ERROR,
     predictions=(
         necessary("probes_failed", occurs(*PROBES, seen_by=WATCHED)),
         necessary(
             "the_engine_worked_until_then",
-            either(worked_until(GENERATION_THROUGHPUT, *PROBES), where_measured=[worked_until(GOODPUT, *PROBES)]),
+            either(
+                worked_until(GENERATION_THROUGHPUT, *PROBES), where_measured=[worked_until(GOODPUT, *PROBES), STARTING]
+            ),
         ),
         necessary("more_requests_fail", shifted_by(ERROR, UP, at_least=0.02)),
-        necessary("requests_fail_after_it", errors_follow(*PROBES)),
+        necessary("requests_fail_after_it", either(errors_follow(*PROBES), where_measured=[STARTING])),
         separating("it_was_restarted_for_it", occurs(Events.PROBE_RESTART, seen_by=WATCHED)),
         separating("nothing_crashed", absent(*CRASHES, seen_by=frozenset({"engine_log", "kernel_log"}))),
     ),

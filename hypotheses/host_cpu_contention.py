@@ -4,19 +4,7 @@ Tokenising, scheduling, HTTP and the client's own code run on the CPU. When a ne
 between client and server and in the services themselves, at unchanged traffic and tokens.
 """
 
-from correlator.model.names import (
-    ARRIVAL_RATE,
-    CPU_PRESSURE,
-    CPU_THROTTLED,
-    ENGINE_HOST,
-    GATEWAY,
-    HOST_CPU,
-    HOST_CPU_LEFT,
-    HOST_SIDE,
-    INPUT_TOKENS,
-    NETWORK,
-    OUTPUT_TOKENS,
-)  # fmt: skip
+from correlator.model import names as n
 from hypotheses import (
     UP,
     Experiment,
@@ -35,33 +23,40 @@ from hypotheses import (
     together,
 )  # fmt: skip
 
-THROTTLED_OFTEN = reaches(CPU_THROTTLED, 0.25)
+THROTTLED_OFTEN = reaches(n.CPU_THROTTLED, 0.25)
 """In a quarter of its periods: where Kubernetes' usual alert on throttled containers fires."""
-BUSIER = nearer_to_one(HOST_CPU, HOST_CPU_LEFT, at_least=1.1, otherwise=CPU_PRESSURE)
-WAITS = shifted_by(CPU_PRESSURE, UP, at_least=0.1)
-THROTTLED = shifted_by(CPU_THROTTLED, UP, at_least=0.05)
+BUSIER = nearer_to_one(n.HOST_CPU, n.HOST_CPU_LEFT, at_least=1.1, otherwise=n.CPU_PRESSURE)
+WAITS = shifted_by(n.CPU_PRESSURE, UP, at_least=0.1)
+THROTTLED = shifted_by(n.CPU_THROTTLED, UP, at_least=0.05)
+MODEL_TOO = together(THROTTLED, accounts_for(n.QUEUE, n.PREFILL, n.DECODE, at_least=0.2))
+"""A throttled engine launches its steps late, and computes them late where it runs on the CPU."""
 
 HYPOTHESIS = Hypothesis(
     id="host_cpu_contention",
-    claim="The host's CPU is contended: what runs on it beside the model waits for its turn.",
+    claim="The host's CPU is contended: what runs on it waits for its turn.",
     explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT}),
-    cause=HOST_CPU,
+    cause=n.HOST_CPU,
     predictions=(
         necessary("cpu_use_rose", either(BUSIER, where_measured=[WAITS, THROTTLED])),
-        necessary("cpu_is_nearly_used_up", either(reaches(HOST_CPU, 0.9), where_measured=[THROTTLED_OFTEN])),
-        necessary("host_side_accounts_for_it", accounts_for(HOST_SIDE, at_least=0.2)),
+        necessary("cpu_is_nearly_used_up", either(reaches(n.HOST_CPU, 0.9), where_measured=[THROTTLED_OFTEN])),
+        necessary(
+            "host_side_accounts_for_it", either(accounts_for(n.HOST_SIDE, at_least=0.2), where_measured=[MODEL_TOO])
+        ),
         necessary(
             "dose_response",
-            either(rises_with(HOST_SIDE, HOST_CPU), where_measured=[rises_with(HOST_SIDE, CPU_THROTTLED)]),
+            either(
+                rises_with(n.HOST_SIDE, n.HOST_CPU),
+                where_measured=[rises_with(s, n.CPU_THROTTLED) for s in (n.HOST_SIDE, n.TIME_PER_OUTPUT_TOKEN)],
+            ),
         ),
-        separating("traffic_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),
+        separating("traffic_did_not_grow", not_grown(n.ARRIVAL_RATE, within=1.4)),
         separating(
             "work_per_request_did_not_grow",
-            together(not_grown(INPUT_TOKENS, within=1.25), not_grown(OUTPUT_TOKENS, within=1.25)),
+            together(not_grown(n.INPUT_TOKENS, within=1.25), not_grown(n.OUTPUT_TOKENS, within=1.25)),
         ),
         separating(
             "every_place_on_the_host_slowed",
-            together(*(shifted(part, UP, at_least=1.25) for part in (GATEWAY, NETWORK, ENGINE_HOST))),
+            together(*(shifted(part, UP, at_least=1.25) for part in (n.GATEWAY, n.NETWORK, n.ENGINE_HOST))),
         ),
         separating("container_was_throttled", THROTTLED),
     ),

@@ -26,6 +26,8 @@ RESAMPLED = either(shifted(TRACED_SHARE, DOWN, at_least=1.5), shifted(TRACED_SHA
 """A sampler is set to another share, not to a few per cent more; less may be chance in few requests."""
 CLOCKS_PARTED = shifted_by(CLOCK_SKEW, UP, at_least=0.01)
 """Ten times what hosts that keep time by NTP on one network differ by."""
+TOLD = occurs(Events.TELEMETRY_DROPPED, Events.TELEMETRY_REFUSED, seen_by=frozenset({"collector_log"}))
+"""The Collector's log says what it dropped, but not how much it passed on: there is no share to compare."""
 COUNTED_ANEW = occurs(Events.COUNTER_RESET, seen_by=frozenset({"process_metrics"}))
 
 HYPOTHESIS = Hypothesis(
@@ -38,12 +40,12 @@ HYPOTHESIS = Hypothesis(
             "telemetry_was_disturbed",
             either(
                 shifted_by(TELEMETRY_LOST, UP, at_least=0.02),
-                where_measured=[REFUSED, RESAMPLED, CLOCKS_PARTED, COUNTED_ANEW, records_lost(at_least=0.02)],
+                where_measured=[REFUSED, TOLD, RESAMPLED, CLOCKS_PARTED, COUNTED_ANEW, records_lost(at_least=0.02)],
             ),
         ),
         necessary("a_second_source_disagrees", second_source_disagrees()),
         separating("loss_is_large", shifted_by(TELEMETRY_LOST, UP, at_least=0.1)),
-        separating("batches_were_refused", REFUSED),
+        separating("batches_were_refused", either(REFUSED, where_measured=[TOLD])),
         separating("sampling_changed", RESAMPLED),
     ),
     rivals=("recent_change",),

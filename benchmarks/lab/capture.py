@@ -22,7 +22,7 @@ from benchmarks.lab.telemetry import Source, Telemetry
 from benchmarks.lab.world import Scenario
 
 EPOCH = 1_796_100_000
-WARM_UP_S, WINDOW_S, DRAIN_S, READY_S, SCRAPE_S = 18.0, 74.0, 10.0, 3.0, 2.0
+WARM_UP_S, DRAIN_S, READY_S, SCRAPE_S = 18.0, 10.0, 3.0, 2.0
 FIGURES_S = 10.0
 FAULT_S, FAULTS_S = 10.0, 40.0
 """When the GPU fails for the first time in the incident, and how long until it does again."""
@@ -47,14 +47,15 @@ class Run:
 
     def windows(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Run it; the two windows in Unix seconds."""
+        window_s = self.scenario.window_s
         for server in self.servers:
             server.boot(self.scenario.baseline, 0.0)
         for process in (self._scrape(), self._figures(), self._node(), self._device()):
             self.clock.start(process)
         now = READY_S + WARM_UP_S
-        self.clock.start(self._arrivals(READY_S, now + WINDOW_S))
-        self.clock.run(now + WINDOW_S)
-        baseline = (now, now + WINDOW_S)
+        self.clock.start(self._arrivals(READY_S, now + window_s))
+        self.clock.run(now + window_s)
+        baseline = (now, now + window_s)
         if self.scenario.restart:
             self.clock.run(self.clock.now + DRAIN_S)
             self._restart()
@@ -62,10 +63,10 @@ class Run:
         self.host.phase = self.scenario.incident
         begin = self.clock.now
         self.clock.start(self._faults())
-        self.clock.start(self._arrivals(begin, begin + WINDOW_S))
-        self.clock.run(begin + WINDOW_S + DRAIN_S)
+        self.clock.start(self._arrivals(begin, begin + window_s))
+        self.clock.run(begin + window_s + DRAIN_S)
         epoch = self.telemetry.epoch
-        return (epoch + baseline[0], epoch + baseline[1]), (epoch + begin, epoch + begin + WINDOW_S)
+        return (epoch + baseline[0], epoch + baseline[1]), (epoch + begin, epoch + begin + window_s)
 
     def _restart(self) -> None:
         incident = self.scenario.incident

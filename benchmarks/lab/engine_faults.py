@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.lab.world import GpuConfig, Phase, Scenario
+from benchmarks.lab.world import CALM, GpuConfig, Scenario, scenario
 
-CALM = Phase()
 GPU = GpuConfig()
 MEASURED = CALM.with_(gpu=GPU, load={"rate": 2.4, "output": 190.0})
 """Answers last longer than DCGM's interval, so that single requests can be tied to what it told."""
 THERMAL = 0x20 | 0x40
 """SW and HW thermal slowdown."""
 DOUBLE_BIT = 48
-
-
-def _one(name: str, before: Phase, after: Phase, truth: str = "", **more: object) -> Scenario:
-    return Scenario(name=name, truth=truth or name, baseline=before, incident=after, **more)  # type: ignore[arg-type]
 
 
 def batch_past_sweet_spot(severity: float) -> Scenario:
@@ -29,7 +24,7 @@ def batch_past_sweet_spot(severity: float) -> Scenario:
         },
     )
     after = before.with_(engine={"max_num_seqs": 64, "flags": {"max_num_seqs": 64}})
-    return _one("batch_past_sweet_spot", before, after, restart=True)
+    return scenario("batch_past_sweet_spot", before, after, restart=True)
 
 
 def prefill_head_of_line(severity: float) -> Scenario:
@@ -37,15 +32,15 @@ def prefill_head_of_line(severity: float) -> Scenario:
     flags = {"enable_chunked_prefill": False, "max_num_batched_tokens": 65536}
     engine = {"max_model_len": 65536, "max_num_batched_tokens": 65536, "flags": flags}
     before = CALM.with_(load={"rate": 3.5}, engine=engine)
-    after = before.with_(load={"long_share": 0.05, "long_prompt": 18000 * severity})
-    return _one("prefill_head_of_line", before, after, also=("input_token_inflation",))
+    after = before.with_(load={"long_share": 0.05, "long_prompt": 10000 * severity})
+    return scenario("prefill_head_of_line", before, after, also=("input_token_inflation",))
 
 
 def cuda_graphs_disabled(severity: float) -> Scenario:
     """A restart in eager mode: the host launches each kernel of a step by itself."""
     before = CALM.with_(engine={"eager": False})
     after = before.with_(engine={"eager": True, "host_s": 5.6e-3 * severity})
-    return _one("cuda_graphs_disabled", before, after, restart=True)
+    return scenario("cuda_graphs_disabled", before, after, restart=True)
 
 
 def speculative_acceptance_drop(severity: float) -> Scenario:
@@ -54,13 +49,13 @@ def speculative_acceptance_drop(severity: float) -> Scenario:
     engine = {"drafts": 4, "base_s": 14e-3, "flags": {"speculative_config": config}}
     before = CALM.with_(load={"output": 80.0, "guessable": 0.85}, engine=engine)
     after = before.with_(load={"guessable": max(0.05, 0.85 - 0.35 * severity)})
-    return _one("speculative_acceptance_drop", before, after)
+    return scenario("speculative_acceptance_drop", before, after)
 
 
 def structured_output_cost(severity: float) -> Scenario:
     """Half of the requests begin to demand a JSON schema, whose mask is made on the CPU for each token."""
-    before = MEASURED.with_(load={"schema_share": 0.03}, engine={"mask_s": 5e-3 * severity})
-    return _one("structured_output_cost", before, before.with_(load={"schema_share": 0.5}))
+    before = MEASURED.with_(load={"schema_share": 0.03}, engine={"mask_s": 1.5e-3 * severity})
+    return scenario("structured_output_cost", before, before.with_(load={"schema_share": 0.5}))
 
 
 def lora_activation(severity: float) -> Scenario:
@@ -68,22 +63,22 @@ def lora_activation(severity: float) -> Scenario:
     flags = {"enable_lora": True, "max_loras": 4}
     engine = {"max_loras": 4, "lora_load_s": 0.6 * severity, "flags": flags}
     before = CALM.with_(load={"adapters": 3, "rate": 1.2}, engine=engine)
-    return _one("lora_activation", before, before.with_(load={"adapters": 5}))
+    return scenario("lora_activation", before, before.with_(load={"adapters": 5}))
 
 
 def request_larger_than_kv_pool(severity: float) -> Scenario:
     """A prompt that the context allows and the pool cannot hold, behind a proxy that gives up for its callers only."""
     before = CALM.with_(engine={"blocks": 12}, client={"timeout_s": 10.0, "hidden_retries": True}, load={"rate": 2.0})
-    after = before.with_(load={"long_share": 0.05 * severity, "long_prompt": 1700.0})
-    return _one("request_larger_than_kv_pool", before, after, symptom="errors")
+    after = before.with_(load={"long_share": 0.04 * severity, "long_prompt": 1700.0})
+    return scenario("request_larger_than_kv_pool", before, after, symptom="errors")
 
 
 def memory_growth(severity: float) -> Scenario:
-    """Each request leaves something behind, until the kernel ends the engine half a minute into the incident."""
-    expected = CALM.load.rate * (92 + 35 / severity)
-    engine = {"leak_bytes": 12e6, "memory_limit": CALM.engine.memory_bytes + 12e6 * expected}
+    """Each request leaves something behind, until the kernel ends the engine late in the incident."""
+    window_s, died_s = 120.0, 120 - 35 * severity
+    engine = {"leak_bytes": 12e6, "memory_limit": CALM.engine.memory_bytes + 12e6 * CALM.load.rate * (138 + died_s)}
     before = CALM.with_(engine=engine)
-    return _one("memory_growth", before, before, symptom="errors")
+    return scenario("memory_growth", before, before, symptom="errors", window_s=window_s)
 
 
 def replica_imbalance(severity: float) -> Scenario:
@@ -93,48 +88,45 @@ def replica_imbalance(severity: float) -> Scenario:
         client={"replicas": 2},
         engine={"max_num_seqs": 4, "flags": {"max_num_seqs": 4}},
     )
-    return _one("replica_imbalance", before, before.with_(client={"sticky": min(0.8 * severity, 1.0)}))
+    return scenario("replica_imbalance", before, before.with_(client={"sticky": min(0.9 * severity, 1.0)}))
 
 
 def model_load_failure(severity: float) -> Scenario:
     """A restart on a weight file that was cut short: nothing serves."""
-    return _one("model_load_failure", CALM, CALM.with_(engine={"broken_weights": True}), restart=True, symptom="errors")
+    return scenario(
+        "model_load_failure", CALM, CALM.with_(engine={"broken_weights": True}), restart=True, symptom="errors"
+    )
 
 
 def gpu_throttling(severity: float) -> Scenario:
     """The GPU grows hot and lowers its clocks."""
     hot = GpuConfig(clock=1 / (1 + 0.8 * severity), reasons=THERMAL, celsius=80)
-    return _one("gpu_throttling", MEASURED, MEASURED.with_(gpu=hot))
+    return scenario("gpu_throttling", MEASURED, MEASURED.with_(gpu=hot))
 
 
 def gpu_cotenant(severity: float) -> Scenario:
     """Something else begins to run on the GPU that the engine leaves a part of its memory to."""
     before = MEASURED.with_(engine={"memory_share": 0.6, "flags": {"gpu_memory_utilization": 0.6}})
     shared = GpuConfig(others=1 - 1 / (1 + 0.9 * severity), others_bytes=20 * 2**30)
-    return _one("gpu_cotenant", before, before.with_(gpu=shared))
+    return scenario("gpu_cotenant", before, before.with_(gpu=shared))
 
 
 def gpu_hardware_fault(severity: float) -> Scenario:
     """Memory of the GPU fails beyond correction, again and again; each time the engine has to start anew."""
     after = MEASURED.with_(gpu=GpuConfig(xid=DOUBLE_BIT))
-    return _one("gpu_hardware_fault", MEASURED, after, symptom="errors")
+    return scenario("gpu_hardware_fault", MEASURED, after, symptom="errors")
 
 
 def sm_saturation(severity: float) -> Scenario:
-    """Somewhat more traffic than the GPU has room for."""
-    before = MEASURED.with_(load={"rate": 3.4, "prompt": 700.0})
-    return _one(
-        "sm_saturation", before, before.with_(load={"rate": 3.4 * (1 + 0.38 * severity)}), also=("traffic_surge",)
-    )
-
-
-def healthy_gpu(severity: float) -> Scenario:
-    """Nothing happens, and a GPU is measured as well."""
-    return _one("healthy_gpu", MEASURED, MEASURED, truth="none")
+    """A third more traffic, for which the GPU's multiprocessors have no room: a batch beyond 24 fills them."""
+    engine = {"knee": 24, "beyond_s": 0.6e-3}
+    before = MEASURED.with_(load={"rate": 5.6}, engine=engine)
+    after = before.with_(load={"rate": 5.6 * (1 + 0.38 * severity)})
+    return scenario("sm_saturation", before, after, also=("traffic_surge",))
 
 
 ENGINE_FAULTS = (
     batch_past_sweet_spot, prefill_head_of_line, cuda_graphs_disabled, speculative_acceptance_drop,
     structured_output_cost, lora_activation, request_larger_than_kv_pool, memory_growth, replica_imbalance,
-    model_load_failure, gpu_throttling, gpu_cotenant, gpu_hardware_fault, sm_saturation, healthy_gpu,
+    model_load_failure, gpu_throttling, gpu_cotenant, gpu_hardware_fault, sm_saturation,
 )  # fmt: skip

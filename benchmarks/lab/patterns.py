@@ -84,7 +84,7 @@ PATTERNS = {
     "given": Pattern(whole),
     "found": Pattern(whole, given=False),
     "no traces": Pattern(_but("traces.jsonl")),
-    "no metrics": Pattern(_but("metrics.jsonl", "scrape")),
+    "no metrics": Pattern(_but("metrics.jsonl", "scrape", "scrape-1", "dcgm")),
     "engine log only": Pattern(lambda folder: [folder / "vllm.log"]),
     "sampled": Pattern(_sampled),
     "lossy": Pattern(_lossy),

@@ -20,10 +20,6 @@ PROFILES = "http://profiles:8080/v1/profile"
 STORE = {"db.system.name": "qdrant", "db.client.connection.pool.name": "docs"}
 
 
-NEAR, UNRELATED = 0.78, 0.12
-"""Cosine of a query with its best document, and of vectors of two models."""
-
-
 def ask_profile(client: Client, t: str, root: str) -> Process:
     """Each request asks another service first who is asking; its failure is the request's."""
     c = client.phase.client
@@ -43,7 +39,7 @@ def ask_profile(client: Client, t: str, root: str) -> Process:
 
 
 def embed(client: Client, t: str, parent: str) -> Generator[Any, Any, dict[str, float]]:
-    """The query becomes a vector; how near the best document lies to it, if the two come from one model."""
+    """The query becomes a vector; how near the best document lies to it is the search's score."""
     c = client.phase.client
     if not c.embedding:
         return {}
@@ -53,8 +49,7 @@ def embed(client: Client, t: str, parent: str) -> Generator[Any, Any, dict[str, 
     client.telemetry.span(
         client.source, f"embeddings {c.embedding}", CLIENT, (t, own, parent), begun, client.clock.now, values
     )
-    near = NEAR if c.embedding == c.index_embedding else UNRELATED
-    return {"retrieval.score": float(np.clip(client.rng.normal(near, 0.05), 0, 1))}
+    return {"retrieval.score": float(np.clip(client.rng.normal(c.nearness, 0.05), 0, 1))}
 
 
 def rerank(client: Client, t: str, root: str) -> Process:

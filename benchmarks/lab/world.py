@@ -119,8 +119,8 @@ class ClientConfig:
     """A proxy lets nothing of a streamed answer through before its end."""
     embedding: str = ""
     """Model that embeds queries; "": that is not traced."""
-    index_embedding: str = "embed-small"
-    """Model that embedded the documents."""
+    nearness: float = 0.78
+    """Mean cosine of a query with the best document that is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,5 +179,15 @@ class Scenario:
     also: tuple[str, ...] = ()
     truths: tuple[str, ...] = ()
     symptom: str = "latency"
+    window_s: float = 74.0
+    """Length of each phase; the recordings' own unless something takes longer to show."""
     busy: float | None = None
     """How busy other tenants keep the host, 0..1; None draws it."""
+
+
+CALM = Phase()
+
+
+def scenario(name: str, before: Phase, after: Phase, truth: str = "", **more: Any) -> Scenario:
+    """A scenario whose cause has its name, unless another `truth` is given; `more` are further fields of it."""
+    return Scenario(name=name, truth=truth or name, baseline=before, incident=after, **more)

@@ -24,10 +24,14 @@ def faster(scenario: Scenario) -> Scenario:
     def change(phase: Phase) -> Phase:
         engine, client, load = phase.engine, phase.client, phase.load
         return phase.with_(
-            engine={"base_s": engine.base_s / k, "seq_s": engine.seq_s / k, "token_s": engine.token_s / k},
+            engine={
+                **{name: getattr(engine, name) / k for name in ("base_s", "seq_s", "token_s", "beyond_s", "host_s")},
+                **{name: getattr(engine, name) / k for name in ("mask_s", "lora_load_s", "leak_bytes")},
+            },
             client={
                 "retrieval_s": client.retrieval_s / k,
                 "timeout_s": client.timeout_s / k if client.retries else client.timeout_s,
+                "idle_limit_s": client.idle_limit_s and client.idle_limit_s / k,
             },
             load={
                 "rate": load.rate * k,
@@ -48,7 +52,11 @@ def quieter(scenario: Scenario) -> Scenario:
         return phase.with_(
             speed=phase.speed * k,
             load={"rate": phase.load.rate / k},
-            client={"timeout_s": client.timeout_s * k if client.retries else client.timeout_s},
+            engine={"lora_load_s": phase.engine.lora_load_s * k, "leak_bytes": phase.engine.leak_bytes * k},
+            client={
+                "timeout_s": client.timeout_s * k if client.retries else client.timeout_s,
+                "idle_limit_s": client.idle_limit_s and client.idle_limit_s * k,
+            },
         )
 
     return _both(scenario, change)

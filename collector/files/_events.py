@@ -60,6 +60,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "expected … dimensions, not",
         "elements cannot be divided by",
         "Embedding dim mismatch",
+        "Vector count mismatch … from embedding result",
         "different vector dimensions",
         "vector dimension … mismatch",
         "Embedding dimension … does not match collection dimensionality",
@@ -138,6 +139,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
     "tollens.preemption": ("is preempted by",),
     "tollens.retry": (
         "Retrying request",
+        "LiteLLM Retried:",
         "Retrying in",
         "Retrying (Retry(",
         "Retrying … as it raised",

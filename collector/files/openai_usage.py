@@ -152,20 +152,28 @@ def _attributes(value: Mapping[str, Any], response: Mapping[str, Any]) -> dict[s
     usage: Mapping[str, Any] = written if isinstance(written, dict) else {}
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     first = _scaled(value, _FIRST)
+    read, created = (usage.get(f"cache_{how}_input_tokens") for how in ("read", "creation"))
     found = {
         "gen_ai.operation.name": "chat",
         "gen_ai.response.model": response.get("model"),
         "gen_ai.response.id": response.get("id"),
         "gen_ai.response.finish_reasons": _finish(response),
         "openai.response.system_fingerprint": response.get("system_fingerprint"),
-        "gen_ai.usage.input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+        "gen_ai.usage.input_tokens": _whole(usage.get("prompt_tokens", usage.get("input_tokens")), read, created),
         "gen_ai.usage.output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
-        "gen_ai.usage.cache_read.input_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
+        "gen_ai.usage.cache_read.input_tokens": details.get("cached_tokens", read)
+        if isinstance(details, dict)
+        else read,
         "gen_ai.request.max_tokens": value.get("max_tokens"),
         "gen_ai.response.time_to_first_chunk": first,
         "http.response.status_code": value.get("status_code"),
     }
     return {key: text for key, text in found.items() if isinstance(text, str | int | float) and text != ""}
+
+
+def _whole(prompt: Any, *apart: Any) -> Any:
+    """The prompt with what Anthropic's API counts apart from it: tokens read from its cache and written to it."""
+    return prompt + sum(part for part in apart if type(part) is int) if type(prompt) is int else prompt
 
 
 def _finish(response: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from typing import Self
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -64,6 +65,11 @@ class Refused(Exception):
         super().__init__(message)
         self.reason = reason
         self.retry_after_s = None if retry_after_s is None else max(1, math.ceil(retry_after_s))
+
+    def alone(self) -> Self:
+        """The same without what led to it: the frames of a traceback hold the request, for as long as it is kept."""
+        self.__context__ = None
+        return self.with_traceback(None)
 
     def status(self) -> Status:
         """The same as `google.rpc.Status`, with RetryInfo where trying again makes sense."""

@@ -113,14 +113,17 @@ class Intake:
             kept = asyncio.wrap_future(self._sink.put(signal, payload))
             # Shielded: who has been handed to the sink is kept, whether or not the sender still waits.
             await asyncio.wait_for(asyncio.shield(kept), self.limits.keep_s)
-        except Full as full:
-            self._full_until = time.monotonic() + full.retry_after_s
-            raise Refused(Reason.FULL, f"no room: {full}", full.retry_after_s) from None
         except TimeoutError:
             raise Refused(Reason.NOT_KEPT, "keeping the request took too long", _BUSY_S) from None
-        except Exception as error:
-            raise Refused(Reason.NOT_KEPT, f"the request could not be kept: {type(error).__name__}", _BUSY_S) from error
+        except Exception as error:  # kept in the future that the frames of its traceback hold, which hold the request
+            raise self._not_kept(error.with_traceback(None)) from None
         self._full_until = 0.0
+
+    def _not_kept(self, error: Exception) -> Refused:
+        if not isinstance(error, Full):
+            return Refused(Reason.NOT_KEPT, f"the request could not be kept: {type(error).__name__}", _BUSY_S)
+        self._full_until = time.monotonic() + error.retry_after_s
+        return Refused(Reason.FULL, f"no room: {error}", error.retry_after_s)
 
 
 def _checked(signal: Signal, payload: bytes) -> Checked:

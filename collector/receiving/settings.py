@@ -22,9 +22,9 @@ class Limits(_Section):
     message_bytes: _Count = 16 << 20
     """One request, on the wire and again when decompressed."""
     requests: _Count = 64
-    """Requests between their headers and their answer."""
+    """Requests between their headers and their answer. Over gRPC each may take `message_bytes` before it counts."""
     bytes_in_flight: _Count = 128 << 20
-    """Bodies held for those requests."""
+    """Bodies held for those requests, over gRPC from when they have come in whole."""
     connections: _Count = 512
     """Open connections, of each receiver."""
     streams: _Count = 128

@@ -12,6 +12,7 @@ import pandas as pd
 from correlator.join.build import build
 from correlator.join.connect import CONNECT, Groups
 from correlator.join.gpus import read_connections
+from correlator.join.within import told_last
 from correlator.model.evidence import Evidence, Window
 from correlator.model.moments import rfc3339
 from correlator.model.names import SIGNALS
@@ -44,7 +45,7 @@ def trace(store: Store, trace_id: str) -> Mapping[str, object] | None:
 
 def signals(store: Store, connect: Groups = CONNECT) -> Sequence[Mapping[str, object]]:
     """Canonical signals of the ten minutes before the latest telemetry, as a diagnosis would see them."""
-    latest = int(store.query(_LATEST)["latest"].max())
+    latest = told_last(store, _TABLES)
     if latest == 0:
         return []
     evidence = build(store, traces=TRACES, within=Window(latest - RECENT_NS, latest + 1), connect=connect).evidence
@@ -147,11 +148,9 @@ FROM otel_traces
 WHERE TraceId = {{trace:String}} AND Timestamp >= fromUnixTimestamp64Nano({{low:Int64}})
     AND Timestamp <= fromUnixTimestamp64Nano({{high:Int64}})
 ) WHERE size <= {{bytes:UInt64}} ORDER BY start_ns, span_id LIMIT {{spans:UInt32}}
-SETTINGS max_threads = 1
+SETTINGS max_threads = 1, compile_expressions = 0
 """
+"""Compiling pays for millions of rows; of a trace it is a fifth of the work."""
 _TABLES = {"otel_traces": "Timestamp"} | {
     f"otel_metrics_{kind}": "TimeUnix" for kind in ("gauge", "sum", "histogram", "exponential_histogram", "summary")
 }
-_LATEST = " UNION ALL ".join(
-    f"SELECT toUnixTimestamp64Nano(max({column})) AS latest FROM {table}" for table, column in _TABLES.items()
-)

@@ -25,7 +25,7 @@ PATTERNS: dict[n.Signal, str] = {
     n.DIMENSION_ERROR: (
         r"dimensions?[^.\n]{0,40}(?:mismatch|not match|does not match|doesn't match)|expected \d+ dimensions"
         r"|dimension error: expected|vector dimension|dimensionality|Embedding dim(?:ension)? mismatch"
-        r"|expected dim:? ?\d+|elements cannot be divided by"
+        r"|expected dim:? ?\d+|elements cannot be divided by|Vector count mismatch[^\n]{0,80}from embedding result"
     ),
     n.CUT_ERROR: (
         r"Unterminated string|Unexpected end of JSON|EOF while parsing|unexpected end of (?:input|data|hex escape)"
@@ -33,8 +33,8 @@ PATTERNS: dict[n.Signal, str] = {
     ),
     n.SCHEMA_ERROR: (
         r"validation errors? for|ValidationError|extra_forbidden|Extra inputs are not permitted|Field required"
-        r"|missing required (?:field|parameter|property)|unknown field|unrecognized (?:request argument|field)"
-        r"|is not of type|does not conform to|ResponseValidationError"
+        r"|missing required (?:field|parameter|property)|missing field `|unknown field"
+        r"|unrecognized (?:request argument|field)|is not of type|does not conform to|ResponseValidationError"
     ),
     n.PROXY_ERROR: (
         r"504 Gateway|HTTP 504|status(?: code)?:? ?504|gateway time-?out|upstream (?:re\w+ )?time(?:d |-)?out"

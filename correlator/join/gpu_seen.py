@@ -9,7 +9,7 @@ from correlator.join.aliases import MetricAlias
 from correlator.join.connect import Attributes, Groups, Said, said
 from correlator.join.gpu_names import by_id, identity, ids
 from correlator.join.points import aliased, meant
-from correlator.join.within import RECORDED, Within, during
+from correlator.join.within import RECORDED, Within, during, told_last
 from correlator.store import Store
 
 SERIES, ENGINES = 20_000, 200
@@ -69,11 +69,7 @@ def engines(store: Store, within: Within = None) -> list[Attributes]:
 
 def latest(store: Store) -> int:
     """When the last metric was told (Unix ns); 0 without any."""
-    times = [
-        int(store.query(f"SELECT toUnixTimestamp64Nano(max(TimeUnix)) AS t FROM otel_metrics_{kind}")["t"][0])
-        for kind in ("gauge", "sum")
-    ]
-    return max(times)
+    return told_last(store, {f"otel_metrics_{kind}": "TimeUnix" for kind in ("gauge", "sum")})
 
 
 def devices(found: Iterable[Seen], groups: Groups) -> dict[str, Said]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+
 from correlator.model.evidence import Window, Windows
+from correlator.store import Store
 
 MARGIN_NS = 60_000_000_000
 """Read beyond both ends of a stretch: traces that reach across, and the point that a counter's rise starts from."""
@@ -32,6 +36,22 @@ def whole(within: Within, earlier_ns: int = 0) -> Window | None:
         return None
     first, last = (within, within) if isinstance(within, Window) else (within.baseline, within.incident)
     return Window(first.start - earlier_ns, last.end)
+
+
+def told_last(store: Store, tables: Mapping[str, str]) -> int:
+    """The latest time (Unix ns) in these tables, each with its column of time; 0 without any.
+
+    A sender whose clock is wrong does not count, while others tell of times that have come: it would hide them all.
+    """
+    now = _literal(time.time_ns() + MARGIN_NS)
+    union = " UNION ALL ".join(
+        f"SELECT maxIf({column}, {column} <= {now}) AS come, max({column}) AS any FROM {table}"
+        for table, column in tables.items()
+    )
+    found = store.query(
+        f"SELECT toUnixTimestamp64Nano(max(come)) AS come, toUnixTimestamp64Nano(max(any)) AS any FROM ({union})"
+    ).iloc[0]
+    return int(found["come"]) or int(found["any"])
 
 
 def _between(column: str, stretch: Window) -> str:

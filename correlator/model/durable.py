@@ -16,11 +16,19 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Put `content` in place of what `path` holds: a crash leaves the one or the other. OSError."""
+    """Put `content` in place of what `path` holds: a crash leaves the one or the other. OSError.
+
+    Only the owner may read it: requests in quarantine hold prompts.
+    """
     new = path.with_name(path.name + ".new")
-    with new.open("wb") as file:
+    new.unlink(missing_ok=True)
+    with open(new, "xb", opener=_private) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(new, path)
     sync_folder(path.parent)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -10,6 +10,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,18 @@ def parse_name(name: str) -> SegmentName | None:
 def segment_names(folder: Path) -> list[SegmentName]:
     """The segments in a folder by number, the oldest first. OSError when it cannot be read."""
     return sorted(name for entry in folder.iterdir() if (name := parse_name(entry.name)))
+
+
+def waiting_since(folder: Path) -> int | None:
+    """When the oldest segment that waits for the loader was sealed (Unix ns); None where none waits.
+
+    OSError when the folder cannot be read.
+    """
+    for name in segment_names(folder) if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # the loader may take it at any moment
+            if name.sealed:
+                return (folder / str(name)).stat().st_mtime_ns
+    return None
 
 
 def header(mark: bytes) -> bytes:

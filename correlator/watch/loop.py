@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,13 @@ from correlator.model.alerts import Alert, Taken
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows
 from correlator.model.incidents import Incident, State
+from correlator.model.moments import rfc3339
 from correlator.model.telemetry import Spans, untraced
 from correlator.watch import diagnoses
 from correlator.watch.alerts import OWN, AlertSettings, holding, sighting, taken
 from correlator.watch.change import changes, still
 from correlator.watch.decide import NONE, OPEN_LIMIT, decide
+from correlator.watch.moments import Moments
 from correlator.watch.objectives import kept
 from correlator.watch.onset import located
 from correlator.watch.settings import Slo, WatchSettings
@@ -68,19 +69,36 @@ class Pause:
         return self.stopped.is_set()
 
 
-def watch(watcher: Watcher, stopped: Callable[[float], bool], clock: Callable[[], int] = time.time_ns) -> None:
+def watch(watcher: Watcher, stopped: Callable[[float], bool], moments: Moments) -> None:
     """Look every so often until `stopped(seconds)`, which waits at most so long (`Pause`), says so.
 
-    A look that fails is logged and counted, and the next one tries again.
+    A look that fails is logged and counted, and the next one tries again. Missed windows follow at once.
     """
-    while not stopped(watcher.settings.every_s):
+    rest_s = watcher.settings.every_s
+    while not stopped(rest_s):
+        rest_s = watcher.settings.every_s
         try:
+            moment = moments.next()
+            rest_s = 0.0 if moment.further else rest_s
+            if moment.jumped:
+                _afresh(watcher, moment.at)
             with watcher.spans("look") as told:
-                tick(watcher, clock())
+                tick(watcher, moment.at)
                 told["tollens.looks"] = watcher.counts["looks"]
+            watcher.counts["caught_up"] += moment.further > 0
         except Exception:
             watcher.counts["failed_looks"] += 1
-            LOG.exception("a look of the watcher failed; the next one is in %g s", watcher.settings.every_s)
+            LOG.exception("a look of the watcher failed; the next one is in %g s", rest_s)
+
+
+def _afresh(watcher: Watcher, now: int) -> None:
+    """The clock was set: how long an incident has been quiet, or nothing heard of it, is counted from now on."""
+    watcher.counts["clock_jumps"] += 1
+    LOG.warning("the clock was set; what lasts is measured anew from %s", rfc3339(now))
+    with watcher.lock:
+        for incident in _live(watcher, now):
+            if incident.state is State.OPEN:
+                watcher.save(replace(incident, version=incident.version + 1, quiet_since=None, updated=now))
 
 
 def tick(watcher: Watcher, now: int) -> None:

@@ -70,6 +70,11 @@ class WatchSettings(_Section):
             return self
         return self.model_copy(update={"slos": (), "change": self.change.model_copy(update={"enabled": False})})
 
+    @property
+    def shortest_s(self) -> float:
+        """Seconds of the shortest window that is judged."""
+        return min([self.change.window_s, *(slo.window_s for slo in self.slos)])
+
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
         names = [slo.name for slo in self.slos]

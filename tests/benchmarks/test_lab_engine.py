@@ -1,4 +1,4 @@
-"""The simulated engine obeys its limits: sequences, blocks, batch budget, context length, prefix reuse."""
+"""The simulated engine obeys its limits: sequences, blocks, batch budget, context length, prefix reuse, costs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Ledger:
         self.tokens: dict[str, int] = {}
         self.evicted: list[str] = []
         self.left: list[str] = []
+        self.accepted = 0
         self.most = 0
         self.engine: Engine | None = None
 
@@ -31,6 +32,10 @@ class Ledger:
         """See Watcher."""
         self.tokens[job.id] = self.tokens.get(job.id, 0) + 1
         assert self.engine.usage <= 1
+
+    def drafted(self, drafted: int, accepted: int) -> None:
+        """See Watcher."""
+        self.accepted += accepted
 
     def preempted(self, job: Job) -> None:
         """See Watcher."""
@@ -131,3 +136,70 @@ def test_the_clock_wakes_in_order_and_a_signal_fires_once() -> None:
     clock.after(2.0, lambda: (signal.fire("first"), signal.fire("second")))
     clock.run(10.0)
     assert ["early", True, "first", "late"] == seen
+
+
+def test_accepted_guesses_bring_more_tokens_a_step() -> None:
+    """With drafts all tokens come as well, in fewer steps the better they can be guessed, and each is counted once."""
+    busy = {}
+    for guessable in (0.0, 0.9):
+        engine, ledger, clock = _engine(drafts=4)
+        jobs = [replace(job, guessable=guessable) for job in _jobs(3)]
+        _served(engine, clock, jobs)
+        assert {200} == {job.generated for job in jobs}
+        assert 600 == sum(ledger.tokens.values()) + ledger.accepted
+        busy[guessable] = engine.busy_s
+    assert busy[0.9] < busy[0.0] / 2
+
+
+def test_adapters_are_read_into_slots_once_and_again_when_displaced() -> None:
+    """An adapter in its slot costs nothing; with more adapters than slots each waits for its own again."""
+    took = {}
+    for slots in (1, 2):
+        engine, _, clock = _engine(max_loras=slots, lora_load_s=1.0)
+        for turn in range(6):
+            _served(engine, clock, [Job(str(turn), 50, 2, 2, 0, adapter=f"adapter-{turn % 2}")])
+        took[slots] = engine.busy_s
+    assert (6, 2) == (int(took[1]), int(took[2]))
+
+
+def test_masks_keep_a_gpu_waiting() -> None:
+    """A grammar's masks are the host's work: the step takes longer, the GPU computes as long as without."""
+    times = {}
+    for schema in (False, True):
+        engine, _, clock = _engine(mask_s=0.01)
+        _served(engine, clock, [replace(_jobs(1)[0], schema=schema)])
+        times[schema] = engine.busy_s - engine.gpu_s, engine.gpu_s
+    assert times[True][0] > times[False][0] + 1
+    np.testing.assert_allclose(times[True][1], times[False][1])
+
+
+def test_a_request_larger_than_the_pool_waits_for_ever() -> None:
+    """It is let in by the context's length, gets no blocks, and nobody behind it runs."""
+    engine, ledger, clock = _engine(blocks=12)
+    _served(engine, clock, [Job("large", 1700, 5, 5, 0)])
+    _served(engine, clock, _jobs(3))
+    assert ({}, 4, 0.0) == (ledger.tokens, len(engine.waiting), engine.usage)
+
+
+def test_whoever_waits_for_a_dead_engine_gets_an_error() -> None:
+    """Running, waiting and late requests all end with status 500."""
+    engine, ledger, clock = _engine(max_num_seqs=1)
+    jobs = _jobs(3)
+    for job in jobs[:2]:
+        engine.submit(job)
+    clock.run(0.5)
+    engine.submit(jobs[2])
+    engine.die()
+    clock.run(5.0)
+    assert {500} == {job.status for job in jobs}
+    assert sorted(job.id for job in jobs) == sorted(ledger.left)
+
+
+def test_beyond_the_knee_a_larger_batch_brings_fewer_tokens() -> None:
+    """Tokens a second rise with the batch up to the knee and fall from there."""
+    rates = []
+    for limit in (4, 16, 64):
+        engine, _, clock = _engine(max_num_seqs=limit, knee=16, beyond_s=1e-3)
+        _served(engine, clock, _jobs(64, prompt=10, output=100))
+        rates.append(6400 / engine.busy_s)
+    assert rates[0] < rates[1] > rates[2]

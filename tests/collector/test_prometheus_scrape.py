@@ -101,6 +101,22 @@ def test_the_request_asks_for_openmetrics_first() -> None:
     assert "20" == asked["X-Prometheus-Scrape-Timeout-Seconds"]
 
 
+def test_a_clock_that_is_set_ends_no_series_and_no_scraping() -> None:
+    """An hour back or ahead: the points bear the new times, none is marked as gone, and the interval is kept."""
+    hour = 3_600_000_000_000
+    times = iter([10 * hour, 9 * hour, 11 * hour])
+    sink = MemorySink()
+    with pages("depth 1\n") as server:
+        settings = ScrapeSettings(jobs=(job(server),), refresh_s=0.1)
+        scraper = Scraper(settings, sink, lambda: next(times, 12 * hour))
+        scraper.start()
+        sink.until(lambda: len(sink.points("depth")) >= 3)
+        scraper.stop()
+    points = sink.points("depth")[:3]
+    assert [10 * hour, 9 * hour, 11 * hour] == [point.raw.time_unix_nano for point in points]
+    assert not any(point.gone for point in sink.points())
+
+
 def test_a_scrape_tells_of_itself() -> None:
     """`up`, the duration and the number of samples are gauges with the time of the page's points."""
     sink = MemorySink()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
+import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client import CollectorRegistry
 
@@ -96,6 +97,47 @@ def test_what_a_refused_beat_told_the_next_one_tells() -> None:
         ExportMetricsServiceRequest.FromString(kept).resource_metrics[0].scope_metrics[0].metrics[1].sum.data_points
     )
     assert (100, 400) == (point.start_time_unix_nano, point.time_unix_nano)
+
+
+class Asked(Future[None]):
+    """A future that knows how often somebody waited for it."""
+
+    times = 0
+
+    def result(self, timeout: float | None = None) -> None:
+        self.times += 1
+        return super().result(timeout)
+
+
+def test_a_beat_that_waits_long_for_the_disk_is_not_told_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it told may be on disk yet: the next one comes when that is known, and tells only what has grown since."""
+    monkeypatch.setattr("collector.pulse.KEPT_S", 0.01)
+    key: Key = (REFUSED, TRACES)
+    kept = Asked()
+    sink = Sink()
+    sink.put = lambda signal, payload: (sink.got.append(payload), kept)[1]  # type: ignore[method-assign]
+    pulse = Pulse(sink, WHO, lambda: {key: 2 + 3 * (len(sink.got) > 0)}, every_s=0.01)
+    pulse.start()
+    wait_until(lambda: kept.times >= 3)
+    kept.set_result(None)
+    wait_until(lambda: len(sink.got) >= 3)
+    pulse.stop()
+    assert [2, 3, None] == [told(payload).get(key) for payload in sink.got[:3]]
+
+
+def test_a_clock_that_is_set_back_gives_no_beat_that_ends_before_it_begins() -> None:
+    """Both times of a beat are the new one's, and nothing is told less or twice."""
+    key: Key = (REFUSED, TRACES)
+    times = iter([900, 900, *range(100, 1_000)])
+    left = iter([2, 5])
+    sink = Sink()
+    pulse = Pulse(sink, WHO, lambda: {key: next(left, 9)}, lambda: next(times), every_s=0.01)
+    pulse.start()
+    wait_until(lambda: len(sink.got) >= 2)
+    pulse.stop()
+    found = ExportMetricsServiceRequest.FromString(sink.got[1]).resource_metrics[0].scope_metrics[0].metrics[1]
+    (point,) = found.sum.data_points
+    assert (100, 100, 3) == (point.start_time_unix_nano, point.time_unix_nano, point.as_int)
 
 
 def test_what_the_receivers_counted_is_told_by_signal() -> None:

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from correlator.doctor import Check, State, examine, report
+from correlator.doctor_clock import told
 
 PAGE = b"# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running 1\n"
 PORTS = """
@@ -107,3 +108,9 @@ def test_a_target_whose_secret_is_missing_is_told(config: Path) -> None:
     text = config.read_text() + "exporters: {targets: [{exporter: slack, name: ops, secret_file: /nowhere}]}\n"
     check = examined(written(config.parent, text))["exporters"]
     assert State.FAIL is check.state and "secret_file /nowhere: cannot be read" in check.text
+
+
+def test_the_clock_is_asked_and_what_is_not_known_is_not_well(config: Path) -> None:
+    """The kernel's own word; unsynchronised is a warning, and no answer is no good news."""
+    assert "clock" in examined(config)
+    assert [State.OK, State.OK, State.WARN, State.OFF, State.OFF] == [told(s).state for s in (0, 4, 5, -1, None)]

@@ -1,18 +1,22 @@
 """Which device a series tells of, whose processes are on it, and what is no number."""
 
+from time import time_ns
+
 import pytest
 
-from collector.gpu.otlp import Reading
+from collector.gpu.otlp import Reading, metrics_request
 from correlator.join import gpu_samples
+from correlator.join.gpu_seen import latest
 from correlator.model import names as n
 from correlator.model.evidence import Evidence
-from correlator.model.records import Batch
+from correlator.model.records import Batch, Signal
 from correlator.store import Store
 from tests.correlator.join.gpu_telemetry import GIB, load, page, sampled, serving
-from tests.correlator.join.telemetry import counter, gauge, join, metrics
+from tests.correlator.join.telemetry import counter, emptied, gauge, join, metrics
 
 REQUESTS = [(f"r{i}", 3.0 * i, 3.0 * i + 2.5) for i in range(10)]
 SECONDS = range(32)
+DAY_NS = 86_400_000_000_000
 
 
 def served_by(store: Store, *batches: Batch, **resource: str) -> Evidence:
@@ -140,8 +144,13 @@ def by_number_and_id(store: Store, number: dict[str, object], *ids: dict[str, ob
 
 @pytest.mark.parametrize(
     "number",
-    [{"host__name": "h.example.com", "gpu": 0}, {"host__name": "H", "index": "nvidia0"}, {"gpu": 0}]
-    + [{"service__instance__id": "h:9400", "gpu": 0}, {"host__name": "h"}],
+    [
+        {"host__name": "h.example.com", "gpu": 0},
+        {"host__name": "H", "index": "nvidia0"},
+        {"gpu": 0},
+        {"service__instance__id": "h:9400", "gpu": 0},
+        {"host__name": "h"},
+    ],
     ids=["domain", "case", "no_machine", "instance", "no_number"],
 )
 def test_a_number_is_the_id_that_another_source_names_there(store: Store, number: dict[str, object]) -> None:
@@ -213,3 +222,18 @@ def test_more_points_than_the_bound_are_thinned(store: Store, monkeypatch: pytes
     )
     found = served_by(store, dense).requests[n.GPU_UTIL.name]
     assert [0.6] * 10 == pytest.approx(found.to_list())
+
+
+def test_a_clock_that_runs_ahead_hides_nobody(store: Store) -> None:
+    """The latest telemetry is what has come; what a wrong clock dates later is only where there is nothing else."""
+
+    def told(time: int) -> Batch:
+        request = metrics_request("gpu_nvml", [({"hw.id": "G"}, time, load(0.5))])
+        return Batch(Signal.METRICS, request)
+
+    now = time_ns()
+    assert 0 == latest(emptied(store))
+    store.load([told(now + 40 * DAY_NS)])
+    assert now + 40 * DAY_NS == latest(store)
+    store.load([told(now)])
+    assert now == latest(store)

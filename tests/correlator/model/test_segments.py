@@ -1,5 +1,6 @@
 """A segment gives back what was put in, and of a damaged one all that is sound and nothing else."""
 
+import os
 import zlib
 
 import pytest
@@ -11,12 +12,15 @@ from correlator.model.records import Signal
 from correlator.model.segments import (
     FRAME_BYTES,
     HEADER_BYTES,
+    QUARANTINE,
     SegmentName,
     decode,
     encode,
     parse_name,
     read_segment,
     segment_names,
+    set_aside,
+    waiting_since,
 )
 
 MARK = b"\x93mark\x00\xfe\x17"
@@ -119,3 +123,20 @@ def test_names_tell_the_order(tmp_path):
     for name in [*reversed(names), "lock", "quarantine", "traces-1.ready", "traces-00000000000000000001.ready.new"]:
         (tmp_path / str(name)).touch()
     assert names == segment_names(tmp_path)
+
+
+def test_what_is_set_aside_is_its_owners_alone(tmp_path):
+    """Requests hold prompts: in quarantine, as in segments, nobody else may read them."""
+    assert 1 == set_aside(tmp_path, SegmentName(1, Signal.LOGS, sealed=True), MARK, [b"secret"])
+    (kept,) = (tmp_path / QUARANTINE).iterdir()
+    assert (0o600, (b"secret",)) == (kept.stat().st_mode & 0o777, read_segment(kept).payloads)
+
+
+def test_since_when_segments_wait(tmp_path):
+    """The oldest that is sealed tells it, by when it was written; one that still grows does not wait."""
+    assert None is waiting_since(tmp_path / "missing")
+    for name, second in (("logs", 0), ("traces", 1)):
+        sealed = SegmentName(second, Signal(name), sealed=second == 1)
+        (tmp_path / str(sealed)).touch()
+        os.utime(tmp_path / str(sealed), (second, second))
+    assert 1_000_000_000 == waiting_since(tmp_path)

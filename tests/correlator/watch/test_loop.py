@@ -10,6 +10,7 @@ from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows
 from correlator.model.incidents import State
 from correlator.watch.loop import watch
+from correlator.watch.moments import Moments
 from correlator.watch.settings import Change, Slo, WatchSettings
 from tests.correlator.join.synthetic import service, slower
 from tests.correlator.join.telemetry import at
@@ -125,20 +126,19 @@ def test_telemetry_younger_than_the_delay_is_left_for_later() -> None:
 def test_the_loop_goes_on_after_a_look_that_failed() -> None:
     """A store that cannot be read is counted; the next look works again, and stopping stops."""
     watched = world(slow_service())
-    looks: list[int] = []
+    waits: list[float] = []
 
     def clock() -> int:
-        looks.append(930 + 30 * len(looks))
-        return at(looks[-1])
+        return at(930 + 30 * len(waits))
 
     def evidence(windows: Windows) -> Evidence:
-        if len(looks) % 2:
+        if len(waits) % 2:
             raise OSError("gone")
         return watched.watch_evidence(windows)
 
     watched.watcher = replace(watched.watcher, evidence=evidence)
-    waits: list[float] = []
-    watch(watched.watcher, lambda s: (waits.append(s), len(waits) > 4)[1], clock)
+    moments = Moments(120, clock=clock, steady=lambda: clock() / 1e9)
+    watch(watched.watcher, lambda s: (waits.append(s), len(waits) > 4)[1], moments)
     assert [30.0] * 5 == waits
     assert (2, 2) == (watched.counts["failed_looks"], watched.counts["looks"])
 

@@ -36,6 +36,14 @@ def stalled(evidence: Evidence) -> Evidence:
     return in_series(evidence, {s: nothing(s) for s in (GENERATION_THROUGHPUT, GOODPUT)})
 
 
+def never_ready(needs: float) -> Evidence:
+    """Ended 45 s after each of two starts; an earlier start was ready after so many seconds. Everything fails."""
+    life = [event(Events.ENGINE_START, -300), event(Events.ENGINE_READY, -300 + needs)]
+    for start in (1, 61):
+        life += [event(Events.ENGINE_START, start), event(Events.PROBE_RESTART, start + 45)]
+    return failing((0,), 120, *life)
+
+
 CASES = {
     "probes_restart_an_engine_that_works": Case(MISFIT, Verdict.SUPPORTED),
     "probes_restart_an_engine_that_hangs": Case(stalled(MISFIT), Verdict.REFUTED, by="the_engine_worked_until_then"),
@@ -49,6 +57,8 @@ CASES = {
     "the_engine_tells_nothing_of_its_work": Case(
         unseen(MISFIT, GENERATION_THROUGHPUT, GOODPUT), Verdict.UNTESTABLE, missing=GENERATION_THROUGHPUT
     ),
+    "an_engine_is_ended_before_it_can_be_ready": Case(never_ready(needs=150), Verdict.SUPPORTED),
+    "a_start_that_hangs_looks_the_same": Case(never_ready(needs=20), Verdict.INCONCLUSIVE),
     "everything_is_slow": Case(
         seen(replace(window(served(), then=served(queue=0.6)), events=RESTARTS)),
         Verdict.REFUTED,

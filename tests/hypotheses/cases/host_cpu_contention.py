@@ -23,6 +23,10 @@ CASES = {
     "the_container_is_throttled": Case(
         window(served(), then=served(cpu=0.97, network=0.2, gateway=0.2, throttled=0.4)), Verdict.SUPPORTED
     ),
+    "the_model_itself_runs_on_a_throttled_cpu": Case(
+        unseen(window(served(throttled=0.01), then=served(throttled=0.68, time_per_output_token=0.03)), HOST_CPU),
+        Verdict.SUPPORTED,
+    ),
     "calls_wait_for_a_connection_on_an_idle_host": Case(
         window(served(), then=served(calls_open=10, pool_size=4)), Verdict.REFUTED, by="cpu_use_rose"
     ),

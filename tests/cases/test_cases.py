@@ -1,0 +1,52 @@
+"""Public incident reports: the agreed cause is among the first three, first where the evidence decides, and who was
+suspected wrongly is not accused.
+
+Each section of the collection is a module with its reports as values; `untested` lists those that cannot be tested.
+A report that does not hold says why and must go on failing, so the share below is what is true today.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hypotheses._registry import all_hypotheses
+from tests.cases.collected import WITH_AGREE_2, held, number, reports, summary
+from tests.cases.report import Report, answer
+from tests.cases.untested import UNTESTED
+
+SHARE = 0.85
+
+
+def marked(report: Report) -> object:
+    """The report as a parameter, expected to fail where it says so."""
+    marks = [pytest.mark.xfail(strict=True, reason=report.fails)] if report.fails else []
+    return pytest.param(report, id=report.id, marks=marks)
+
+
+@pytest.mark.parametrize("report", [marked(report) for report in reports()])
+def test_a_report(report: Report) -> None:
+    """The agreed cause is near the top, and the runner-up of the report is not supported."""
+    found = answer(report)
+    assert set() == found.supported & set(report.suspects)
+    assert found.holds, [(f.hypothesis, f.verdict) for f in found.causes[:5]]
+
+
+def test_enough_reports_hold() -> None:
+    """At least 85 % of the reports that can be tested hold."""
+    holds = held(reports())
+    assert sum(holds.values()) / len(holds) >= SHARE, summary(reports())
+
+
+def test_every_report_is_counted_once() -> None:
+    """Tested and untested reports are together all with agree ≥ 2."""
+    tested = {number(report) for report in reports()}
+    assert set() == tested & set(UNTESTED)
+    assert WITH_AGREE_2 == len(tested) + len(UNTESTED)
+
+
+def test_reports_name_hypotheses() -> None:
+    """Causes and suspects exist, no report suspects its own cause, and each suspects somebody."""
+    known = {hypothesis.id for hypothesis in all_hypotheses()}
+    found = reports()
+    assert [] == [r.id for r in found if not {r.cause, *r.suspects} <= known | {""}]
+    assert [] == [r.id for r in found if r.cause in r.suspects or not r.suspects]
