@@ -18,27 +18,28 @@ from benchmarks.lab.world import Scenario
 Maker = Callable[[float], Scenario]
 
 PAIRS = (
-    ("retrieval_slow", "kv_cache_preemption"),
-    ("retrieval_slow", "cuda_graphs_disabled"),
-    ("rerank_slow", "traffic_surge"),
-    ("rerank_slow", "gpu_throttling"),
-    ("dependency_slow", "output_token_inflation"),
-    ("vector_pool_exhaustion", "input_token_inflation"),
-    ("client_pool_exhaustion", "retrieval_slow"),
-    ("model_change", "rerank_slow"),
-    ("retrieval_slow", "healthy_new_version"),
-    ("traffic_surge", "healthy_new_version"),
-    ("host_cpu_contention", "healthy_new_version"),
-    ("input_token_inflation", "healthy_restart"),
-    ("kv_demand_grown", "healthy_restart"),
-    ("gpu_throttling", "healthy_new_version"),
+    ("retrieval_slow", 1.6, "kv_cache_preemption"),
+    ("retrieval_slow", 0.12, "cuda_graphs_disabled"),
+    ("rerank_slow", 1.0, "traffic_surge"),
+    ("rerank_slow", 7.0, "gpu_throttling"),
+    ("dependency_slow", 2.0, "output_token_inflation"),
+    ("dependency_slow", 0.8, "input_token_inflation"),
+    ("client_pool_exhaustion", 1.0, "retrieval_slow"),
+    ("model_change", 1.0, "rerank_slow"),
+    ("retrieval_slow", 1.0, "healthy_new_version"),
+    ("traffic_surge", 1.0, "healthy_new_version"),
+    ("host_cpu_contention", 1.0, "healthy_new_version"),
+    ("input_token_inflation", 1.0, "healthy_restart"),
+    ("kv_demand_grown", 1.0, "healthy_restart"),
+    ("gpu_throttling", 1.0, "healthy_new_version"),
 )
+"""Two at once, the first so many times as severe that each of the two costs a request about as much."""
 
 
-def _both(first: Maker, second: Maker) -> Maker:
-    return lambda severity: together(first(severity), second(severity))
+def _both(first: Maker, times: float, second: Maker) -> Maker:
+    return lambda severity: together(first(times * severity), second(severity))
 
 
 SINGLE: dict[str, Maker] = {maker.__name__: maker for maker in (*LOAD_FAULTS, *ENGINE_FAULTS, *CLIENT_FAULTS, *HEALTHY)}
-FAULTS = SINGLE | {f"{one}_and_{other}": _both(SINGLE[one], SINGLE[other]) for one, other in PAIRS}
+FAULTS = SINGLE | {f"{one}_and_{other}": _both(SINGLE[one], times, SINGLE[other]) for one, times, other in PAIRS}
 """Every fault by its name."""

@@ -80,7 +80,7 @@ def test_a_gpu_that_fails_is_told_of_by_all_who_see_it(tmp_path: Path) -> None:
 def test_two_at_once_change_both_worlds() -> None:
     """Each of the two makes its own change to one baseline, and what both would change is refused."""
     both = FAULTS["retrieval_slow_and_kv_cache_preemption"](1.0)
-    slow, few = (FAULTS[name](1.0) for name in ("retrieval_slow", "kv_cache_preemption"))
+    slow, few = FAULTS["retrieval_slow"](1.6), FAULTS["kv_cache_preemption"](1.0)
     assert ("retrieval_slow", "kv_cache_preemption") == both.truths
     assert slow.baseline.client == both.baseline.client
     assert (few.baseline.load, few.baseline.engine) == (both.baseline.load, both.baseline.engine)

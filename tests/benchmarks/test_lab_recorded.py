@@ -37,7 +37,7 @@ RATE = 1.45
 def test_a_simulated_fault_has_the_figures_of_the_recorded_one(
     recording: str, fault: str, load: dict[str, float], tmp_path: Path
 ) -> None:
-    """Arrivals, tokens, first token and latency of both windows, by their means; one recording had a load of its own."""
+    """Arrivals, tokens, first token and latency of both windows by their means; one recording had its own load."""
     made = FAULTS[fault](1.0)
     phases = {"baseline": made.baseline.with_(load=load), "incident": made.incident.with_(load=load)}
     write_capture(replace(made, **phases), tmp_path, seed=1)

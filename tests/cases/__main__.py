@@ -15,4 +15,6 @@ for report in reports():
         first = ", ".join(f"{f.hypothesis} {f.verdict} {f.probability:.2f}" for f in found.causes[:3])
         print(f"{report.id:6} {'holds' if found.holds else 'FAILS'} {report.cause or 'nobody':27} {first}", flush=True)
 if not sys.argv[1:]:
-    print(f"{summary(reports())}\nby chance {by_chance(answers):.0%}")
+    supported = sum(bool(a.report.cause) and a.report.cause in a.supported for a in answers)
+    print(f"{summary(reports())}\nagreed cause supported in {supported} of {len(answers)} inputs")
+    print(f"the answers of other reports would hold for {by_chance(answers):.0%}")

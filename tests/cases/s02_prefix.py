@@ -18,7 +18,7 @@ def shares_nothing(running: int, waiting: int, kv: float, hits: float) -> Files:
 
 
 def aligned(share: float, running: int) -> Files:
-    """Hits among the tokens looked up, with so many requests at once."""
+    """Hits among the tokens looked up, with so many requests at once; 15 % stand for "above 0 but low"."""
     told = page(
         RUN,
         prefix_cache_queries_total=counted(4000, 4000),

@@ -35,7 +35,7 @@ def hot() -> Files:
 
 
 def capped_at(watts: float, tokens_per_s: float) -> Files:
-    """One stream at a power limit that is reached."""
+    """One stream at a power limit that is reached; for C041 the TFLOPS of its kernels stand for tokens a second."""
     told = smi(RUN, power__draw=lambda t: watts - t % 2, power__limit=lambda t: watts, utilization__gpu=lambda t: 99.0)
     return {"gpu.csv": told, "calls.binpb": calls(lambda i, t: call(i, t, per_token=1 / tokens_per_s), RUN)}
 
