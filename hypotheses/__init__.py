@@ -19,9 +19,9 @@ from hypotheses._limits import at_limit, sits_at, times_out_near
 from hypotheses._marked import spares_unmarked
 from hypotheses._one_age import end_at_one_age
 from hypotheses._predict import nearer_to_one, not_fallen, not_grown, shifted, shifted_by
-from hypotheses._relations import accounts_for, fades, levels_off, precedes, rises_with, spares
+from hypotheses._relations import accounts_for, fades, levels_off, outgrew, precedes, rises_with, spares
 from hypotheses._scope import confined_to_changed, hits_all_alike
-from hypotheses._settings import exceeds, larger, moved_to, set_to
+from hypotheses._settings import exceeds, larger, lowered, moved_to, set_to
 from hypotheses._slower import engine_accounts, slower_with, tokens_slower
 from hypotheses._telemetry import records_lost, second_source_disagrees
 from hypotheses._weights import weights_came_slowly, weights_on_network
@@ -59,6 +59,7 @@ __all__ = [
     "hits_all_alike",
     "larger",
     "levels_off",
+    "lowered",
     "moved_to",
     "nearer_to_one",
     "necessary",
@@ -66,6 +67,7 @@ __all__ = [
     "not_grown",
     "not_lowered",
     "occurs",
+    "outgrew",
     "plateaus",
     "precedes",
     "reaches",

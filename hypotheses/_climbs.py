@@ -7,7 +7,7 @@ from itertools import pairwise
 import pandas as pd
 
 from correlator.model.effects import MIN_BLOCKS
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Interval
+from correlator.model.evidence import BASELINE, BLOCK_NS, INCIDENT, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Events, Signal
 from hypotheses._contract import Test
@@ -19,6 +19,8 @@ STEADY = 0.9
 hundred with ten independent changes, and a step reaches 0.87 (half the ranks tied on either side)."""
 LARGE = 1.1
 """Smallest growth over what was recorded that is called one: allocators keep a few per cent at hand."""
+ROW_NS = BLOCK_NS // 2
+"""A row of the series lasts half a block."""
 STARTS = frozenset({Events.ENGINE_START, Events.COUNTER_RESET})
 
 
@@ -69,9 +71,14 @@ def _stretches(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[p
 
 
 def _lives(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[pd.Series]:
-    """Means by block in order of time, cut where the engine started again; never empty."""
+    """Means by block in order of time, cut where the engine started again; never empty.
+
+    A row during which it started tells of both lives, and so of neither.
+    """
     known = rows[rows[signal.name].notna() & (rows["period"] != "")]
     starts = pd.Series(sorted(e.unix_nano for e in evidence.events if e.name in STARTS), dtype="int64")
+    begun = starts.searchsorted(known["start"])
+    known = known[begun == starts.searchsorted(known["start"] + ROW_NS)]
     life = starts.searchsorted(known["start"], side="right")
     means = known.groupby([life, known["block"].astype(str)]).agg(at=("start", "min"), value=(signal.name, "mean"))
     means = means.sort_values("at")

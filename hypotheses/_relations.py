@@ -140,6 +140,25 @@ def _tail(rows: pd.DataFrame, whole: Signal) -> pd.DataFrame:
     return rows[rows[whole.name] >= edges]
 
 
+def outgrew(signal: Signal, other: Signal) -> Test:
+    """The signal grew by a larger factor than the other one: their intervals lie apart."""
+
+    def read(evidence: Evidence) -> Reading:
+        frame = frame_with(evidence, signal, other)
+        if isinstance(frame, Reading):
+            return frame
+        first, second = (ratio(frame.rows, s.name, "mean", frame.weight(s)) for s in (signal, other))
+        if first is None or second is None:
+            return too_few_blocks()
+        one, two = first.interval, second.interval
+        held, failed = one.low > max(two.high, 1.0), one.high < two.low
+        outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.INCONCLUSIVE
+        text = f"{signal.name} {spelled(one)}, {other.name} {spelled(two)}"
+        return Reading(outcome, text, one, None, first.blocks)
+
+    return Test(f"{signal.name} grew by a larger factor than {other.name}", read, (signal, other))
+
+
 def spares(group: Group) -> Test:
     """Requests of the incident that lie in the group were no slower than the baseline's of that group."""
     signal = group.signal

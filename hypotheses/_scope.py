@@ -57,7 +57,7 @@ def confined_to_changed(prefix: str = "attribute.service.") -> Test:
         frame = frame_with(evidence, measure.signal)
         if isinstance(frame, Reading):
             return frame
-        for column in (c for c in evidence.requests.columns if c.startswith(prefix)):
+        for column in _attributes(evidence.requests, measure, prefix):
             split = _old_and_new(evidence.requests, column, measure)
             if split is not None:
                 return split
@@ -113,13 +113,18 @@ def hits_all_alike() -> Test:
 def _groups(rows: pd.DataFrame, measure: Yardstick) -> Iterator[tuple[str, Effect]]:
     """Each attribute value that at least ten requests of either window have, with its effect."""
     told = rows["period"] != ""
-    compared = rows.loc[told, [measure.signal.name, "period", "block"]]
-    for column in (c for c in rows.columns if c.startswith("attribute.")):
+    compared = rows[told].reindex(columns=[measure.signal.name, "period", "block"])
+    for column in _attributes(rows, measure):
         values = rows.loc[told, column]
         counts = pd.crosstab(values, compared["period"])
         often = counts[(counts.reindex(columns=[BASELINE, INCIDENT], fill_value=0) >= MIN_REQUESTS).all(axis=1)]
         effects = [(v, measure.of(compared[(values == v).to_numpy()])) for v in often.index if len(often) > 1]
         yield from ((f"{column.removeprefix('attribute.')}={v}", e) for v, e in effects if e is not None)
+
+
+def _attributes(rows: pd.DataFrame, measure: Yardstick, prefix: str = "attribute.") -> list[str]:
+    """Columns that tell requests apart; none where the yardstick was not measured of single requests."""
+    return [c for c in rows.columns if c.startswith(prefix)] if measure.signal.name in rows else []
 
 
 def _least(groups: list[tuple[str, Effect]]) -> Effect:

@@ -30,6 +30,20 @@ def set_to(fact: str, value: str, kind: str) -> Test:
     return Test(f"{kind} was set to {value} ({fact})", read)
 
 
+def lowered(fact: str, kind: str, default: float) -> Test:
+    """The setting, a number, is lower than it was; a start-up log leaves out a default, which is at least `default`."""
+    other = changed(fact, kind=kind)
+
+    def read(evidence: Evidence) -> Reading:
+        reading = other.read(evidence)
+        before, after = (number(side.get(fact)) for side in in_force(evidence, (fact,)))
+        fell = (default if after is None else after) < (default if before is None else before)
+        raised = reading.outcome is Outcome.HELD and not fell
+        return replace(reading, outcome=Outcome.FAILED) if raised else reading
+
+    return Test(f"{kind} was lowered ({fact})", read)
+
+
 def moved_to(fact: str, kind: str, lower: bool) -> Test:
     """The setting, a number, was lowered (or raised); between a default and a number nothing is said."""
 

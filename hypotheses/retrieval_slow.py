@@ -13,6 +13,7 @@ from hypotheses import (
     accounts_for,
     necessary,
     not_grown,
+    outgrew,
     rises_with,
     separating,
     shifted,
@@ -28,6 +29,7 @@ HYPOTHESIS = Hypothesis(
         necessary("accounts_for_it", accounts_for(RETRIEVAL, at_least=0.2)),
         necessary("dose_response", rises_with(LATENCY, RETRIEVAL)),
         separating("the_model_did_not_slow_down", not_grown(SERVER_LATENCY, within=1.4)),
+        separating("it_slowed_more_than_the_model", outgrew(RETRIEVAL, SERVER_LATENCY)),
     ),
     rivals=("vector_pool_exhaustion", "rerank_slow", "dependency_slow", "client_pool_exhaustion"),
     experiment=Experiment(

@@ -11,7 +11,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
-    changed,
+    lowered,
     necessary,
     plateaus,
     reaches,
@@ -20,6 +20,9 @@ from hypotheses import (
     sits_at,
     stays_below,
 )  # fmt: skip
+
+DEFAULT = 128
+"""vLLM's least default of max_num_seqs; by hardware and version it is 128 to 1024."""
 
 HYPOTHESIS = Hypothesis(
     id="scheduler_concurrency_cap",
@@ -31,7 +34,7 @@ HYPOTHESIS = Hypothesis(
         necessary("requests_wait", reaches(WAITING, 0.5)),
         necessary("running_sits_at_a_cap", plateaus(RUNNING_WHILE_WAITING, while_positive=WAITING)),
         necessary("kv_cache_is_not_full", stays_below(KV_CACHE_USAGE, 0.8, while_positive=WAITING)),
-        separating("cap_was_lowered", changed("engine.max_num_seqs", kind="the limit on concurrent requests")),
+        separating("cap_was_lowered", lowered("engine.max_num_seqs", "the limit on concurrent requests", DEFAULT)),
         separating("running_sits_at_max_num_seqs", sits_at(RUNNING_WHILE_WAITING, "engine.max_num_seqs")),
         separating("waiting_is_new", shifted_by(WAITING, UP, at_least=0.5)),
     ),

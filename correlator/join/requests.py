@@ -91,14 +91,16 @@ def _torn(kept: pd.DataFrame) -> pd.DataFrame:
     """1 for a trace of which spans are missing: a parent nobody has, or the serving side of an answered call.
 
     A call that failed may have no serving span by right: engines write none for an aborted request. Where most
-    traces have no serving side nothing is known.
+    traces have no serving side only parents tell, and a trace of one span tells nothing.
     """
     orphan = kept["orphan"].groupby(kept["trace_id"]).any()
     answered = kept["own_role"].eq(r.CLIENT) & ~kept["failed"].astype(bool)
     called = answered.groupby(kept["trace_id"]).any()
     served = kept["own_role"].eq(r.SERVER).groupby(kept["trace_id"]).any()
-    known = orphan | bool(called.any() and served.mean() > 0.5)
-    return pd.DataFrame({n.TELEMETRY_LOST.name: (orphan | (called & ~served)).astype(float).where(known)})
+    serving = bool(called.any() and served.mean() > 0.5)
+    known = orphan | serving | (kept.groupby("trace_id").size() > 1)
+    torn = orphan | (serving & called & ~served)
+    return pd.DataFrame({n.TELEMETRY_LOST.name: torn.astype(float).where(known)})
 
 
 def _model_calls(kept: pd.DataFrame) -> pd.DataFrame:

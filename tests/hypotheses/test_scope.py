@@ -70,3 +70,13 @@ def test_a_throughput_has_no_scope() -> None:
     assert seen.symptom is not None
     fallen = replace(seen.symptom, kind=Kind.THROUGHPUT, signal=Signal("generation_throughput", "{token}/s", ""))
     assert {} == scope_of(replace(seen, symptom=fallen))
+
+
+@pytest.mark.parametrize("signal", [ERROR, EMPTY_RETRIEVAL], ids=lambda signal: signal.name)
+def test_a_share_that_only_the_series_has_tells_nobody_apart(signal: Signal) -> None:
+    """Requests with attributes, but without the symptom's own signal, leave open who is hit."""
+    whole = split(signal, old=0.0, new=0.6, service__version=("1.0", "1.1"))
+    series = whole.requests[["start", "host", "period", "block", signal.name]]
+    blind = replace(whole, requests=whole.requests.drop(columns=[signal.name]), series=series)
+    assert {BLIND} == {outcome(hits_all_alike(), blind), outcome(confined_to_changed(), blind)}
+    assert {} == scope_of(blind)
