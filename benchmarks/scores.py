@@ -48,6 +48,11 @@ def wrong(one: Seen) -> list[str]:
     return [name for name in supported(one) if name not in one.right]
 
 
+def both(one: Seen) -> bool:
+    """All that was at work is supported."""
+    return set(one.truths) <= set(supported(one))
+
+
 def silent(one: Seen) -> bool:
     """Nothing is supported and *none of these* comes first."""
     return not supported(one) and hit(one)

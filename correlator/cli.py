@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -194,15 +195,33 @@ def _run(
     from correlator.times import nanoseconds
 
     options = Options(scrape_time_unix_nano=nanoseconds(scrape_time, "--scrape-time") if scrape_time else None)
-    with Aside() as aside:
+    with _heard() as interrupts, Aside() as aside:
         for bundle in filter(None, (paths, baseline)):
             aside.begin(bundle, options)
         request, diagnose = _asked(paths, baseline or [], baseline_window, incident_window, symptom, options)
         with _progress() as tell:
             result = diagnose(replace(request, drawn=report is not None and report.suffix == ".html"), tell, aside.read)
+        if interrupts:
+            raise KeyboardInterrupt
     _shown(result, json_)
     if report is not None:
         _write(report, result)
+
+
+@contextmanager
+def _heard() -> Iterator[list[int]]:
+    """The signals of Ctrl-C so far: a library that swallows the exception while it is imported does not undo one."""
+    heard: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _look(paths: Sequence[str]) -> None:

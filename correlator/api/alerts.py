@@ -55,6 +55,7 @@ class Notification(BaseModel):
     alerts: list[dict[str, Any]] = Field(
         min_length=1, max_length=ALERTS, description="Objects of the shape NotifiedAlert."
     )
+    truncatedAlerts: int = Field(default=0, ge=0, description="Alerts that the sender left out (its max_alerts).")
 
 
 class TakenAlert(BaseModel):
@@ -85,19 +86,27 @@ def read(body: object, now: int | None = None) -> tuple[list[Alert], list[Fault]
     try:
         if isinstance(body, Mapping) and "alerts" not in body:
             return [_plain(PlainAlert.model_validate(body), now)], []
-        items = Notification.model_validate(body).alerts
+        told = Notification.model_validate(body)
     except ValidationError as error:
         raise RequestValidationError(_placed(error, "body")) from None
     alerts: list[Alert] = []
     faults: list[dict[str, Any]] = []
-    for k, item in enumerate(items):
+    for k, item in enumerate(told.alerts):
         try:
             alerts.append(_notified(NotifiedAlert.model_validate(item), now))
         except ValidationError as error:
             faults += _placed(error, "body", "alerts", k)
     if not alerts:
         raise RequestValidationError(faults)
-    return alerts, [Fault(field=".".join(map(str, f["loc"])), expected=_said(f)) for f in faults]
+    return alerts, [Fault(field=".".join(map(str, f["loc"])), expected=_said(f)) for f in faults] + _left_out(told)
+
+
+def _left_out(told: Notification) -> list[Fault]:
+    """A fault for alerts that the sender cut off: those that are missing here will not be sent again."""
+    if not told.truncatedAlerts:
+        return []
+    expected = f"0: the sender left out {told.truncatedAlerts} alerts; group them closer or raise its max_alerts"
+    return [Fault(field="body.truncatedAlerts", expected=expected)]
 
 
 def received(taken: Sequence[Taken], faults: list[Fault]) -> Received:

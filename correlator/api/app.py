@@ -44,7 +44,7 @@ def create_app(services: Services, options: Options | None = None) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.include_router(resources(services, threads))
+    app.include_router(resources(services, threads, options.registry))
     app.include_router(deliveries(services, threads.reads))
     app.include_router(probes(services, options, threads.reads))
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
+from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import choose_encoder
 from starlette.exceptions import HTTPException
 
@@ -29,9 +30,10 @@ ALERTS = {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Notif
 TEXT: dict[int | str, dict[str, object]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 
-def resources(services: Services, threads: Pools) -> APIRouter:
+def resources(services: Services, threads: Pools, registry: CollectorRegistry) -> APIRouter:
     """Everything under `/api/v1`."""
     router = APIRouter(prefix="/api/v1")
+    faulty = Counter("tollens_alert_problems", "Faults of alerts that came in, left out ones too", registry=registry)
 
     @router.get("/incidents", response_model=shapes.IncidentPage, responses=READ)
     async def list_incidents(
@@ -75,6 +77,7 @@ def resources(services: Services, threads: Pools) -> APIRouter:
         Told again they change nothing. 503 when some found no room; send all of them again later.
         """
         told, faults = alerts.read(body)
+        faulty.inc(len(faults))
         taken = await threads.reads.run(services.alerts, told)
         refused = sum(one.outcome is Outcome.REFUSED for one in taken)
         if refused:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import NONE, judged, telemetry_of
+from benchmarks.corpus import seen
 from benchmarks.lab import FAULTS, write_capture
+from benchmarks.lab.patterns import whole
 from benchmarks.lab.together import together
+from benchmarks.scores import hit, silent, supported
 from collector.files import Options, read
 from correlator.join.build import build
 from correlator.model import names as n
@@ -47,7 +49,7 @@ def _evidence(folder: Path) -> Evidence:
 def _problems(folder: Path) -> list[object]:
     near = json.loads((folder / "truth.json").read_text(encoding="utf-8"))["baseline"][0]
     options = Options(near_unix_nano=int(near * 1e9))
-    paths = [str(path) for path in telemetry_of(folder)]
+    paths = [str(path) for path in whole(folder)]
     return [item for item in read(paths, options) if isinstance(item, Problem)]
 
 
@@ -118,16 +120,15 @@ def test_the_ledger_of_simulated_requests_adds_up(healthy: Path) -> None:
     np.testing.assert_allclose(requests[n.LATENCY.name], parts.sum(axis=1), atol=1e-6)
 
 
-def test_nothing_is_supported_where_nothing_is_wrong(healthy: Path) -> None:
-    """A healthy pair of windows keeps the diagnosis silent."""
-    case = judged(healthy, "given", telemetry_of(healthy), given=True)
-    assert ((), NONE) == (case.supported, case.first)
+def test_nothing_is_supported_where_nothing_is_wrong() -> None:
+    """A healthy pair of windows keeps the diagnosis silent, told where it lies or not."""
+    assert [True, True] == [silent(one) for one in seen(("healthy", 1, "recorded"), 1.0, ["given", "found"])]
 
 
-def test_a_fault_is_found(restarted: Path) -> None:
+def test_a_fault_is_found() -> None:
     """The simulated truth is first and supported."""
-    case = judged(restarted, "given", telemetry_of(restarted), given=True)
-    assert (True, True) == (case.hit, "kv_cache_preemption" in case.supported)
+    (one,) = seen(("kv_cache_preemption", 1, "recorded"), 1.0, ["given"])
+    assert (True, True) == (hit(one), "kv_cache_preemption" in supported(one))
 
 
 def test_pages_and_spans_tell_the_same_story(healthy: Path) -> None:

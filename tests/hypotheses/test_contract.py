@@ -24,6 +24,8 @@ from tests.hypotheses.evidence import Case, could_be_supported, judge, seen
 ALL = {h.id: h for h in all_hypotheses()}
 TESTED = {id: h for id, h in ALL.items() if h.predictions}
 DEALS = 40
+BY_CHANCE = 5 / DEALS
+"""Of 40 tests that err in 5 % of cases, more than five err in one of seventy (binomial)."""
 SAMPLING_LOOKS_LIKE_LONGER_ANSWERS = ("output_token_inflation", "telemetry_artifact")
 """Where only slow traces arrive, long answers are over-represented: test_engine.py asks the engine to see that."""
 every = pytest.mark.parametrize("hypothesis", ALL.values(), ids=list(ALL))
@@ -231,7 +233,7 @@ def fooled(id: str) -> float:
 @every_tested
 def test_periods_dealt_anew_support_nothing(hypothesis: Hypothesis) -> None:
     """Placebo: with blocks dealt anew to baseline and incident it is supported no more often than 5 % tests err."""
-    assert fooled(hypothesis.id) <= 0.05
+    assert fooled(hypothesis.id) <= BY_CHANCE
 
 
 def test_periods_dealt_anew_support_hardly_any_claim() -> None:

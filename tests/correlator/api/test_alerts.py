@@ -114,6 +114,15 @@ def test_one_alert_with_a_fault_does_not_harm_the_others(client: Client, made: M
     assert "expected a time" in answer.json()["problems"][0]["expected"]
 
 
+def test_alerts_that_the_sender_left_out_are_told_and_counted(client: Client, made: Made) -> None:
+    """Alertmanager cuts a long notification and says by how much: no silent loss."""
+    answer = client.request("POST", PATH, json=ALERTMANAGER | {"truncatedAlerts": 7})
+    assert (202, 1) == (answer.status_code, len(made.alerts))
+    (fault,) = answer.json()["problems"]
+    assert ("body.truncatedAlerts", True) == (fault["field"], "7 alerts" in fault["expected"])
+    assert "tollens_alert_problems_total 1.0" in client.request("GET", "/metrics").text
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -174,7 +183,7 @@ def test_the_token_is_asked_for_here_too(made: Made) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=12), inner, max_size=4)),
     max_leaves=10,
 )
 FIELDS = st.sampled_from([*ALERTMANAGER["alerts"][0]])
