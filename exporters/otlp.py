@@ -74,7 +74,10 @@ def requests(notice: Notice, settings: OtlpSettings, attempt: Attempt) -> list[H
 
 
 def answered(answer: bytes) -> str:
-    """Nothing, or Never: a part was rejected, and must not be sent again (OTLP, "Partial Success")."""
+    """Nothing, or Never where a part was rejected: the same would be rejected again (OTLP, "Partial Success").
+
+    A dead letter that somebody sends again is sent whole, with what was taken the first time.
+    """
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 

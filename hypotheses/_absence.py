@@ -15,11 +15,16 @@ CONTRARY = {Outcome.HELD: Outcome.FAILED, Outcome.FAILED: Outcome.HELD}
 
 
 def absent(*events: str, seen_by: frozenset[str]) -> Test:
-    """None of these events happened around the onset or later."""
+    """None of these events happened around the onset or later; known only where each of the sources was watched.
+
+    One of them may show that something happened; that nothing did, only all of them can.
+    """
     happened = occurs(*events, seen_by=seen_by, often=False)
 
     def read(evidence: Evidence) -> Reading:
-        reading = happened.read(evidence)
+        reading, unseen = happened.read(evidence), sorted(seen_by - evidence.coverage.watched)
+        if reading.outcome is Outcome.FAILED and unseen:
+            return untestable(tuple(unseen), f"no source that would show all of {', '.join(events)}")
         return replace(reading, outcome=CONTRARY.get(reading.outcome, reading.outcome))
 
     return Test(f"none of {', '.join(events)} happened around the onset or later", read)

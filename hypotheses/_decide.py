@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from correlator.model.effects import TAIL, Effect
+from correlator.model.effects import ENDLESS, TAIL, Effect
 from correlator.model.evidence import Interval
 from correlator.model.findings import Outcome, Reading
+from correlator.model.worth import SPARED_RATIO
 
 UNCHANGED = "unchanged"
 
@@ -45,11 +46,21 @@ def stayed(effect: Effect, within: float, what: str) -> Reading:
     return Reading(outcome, f"{what} {spelled(interval)}", interval, None, effect.blocks)
 
 
+def spared(ratio: Interval) -> Outcome:
+    """Judge whether a group was spared: held when its latency rose by next to nothing, failed when it rose."""
+    if ratio.high < 2 * SPARED_RATIO - 1 and ratio.value < SPARED_RATIO:
+        return Outcome.HELD
+    return Outcome.FAILED if ratio.low > SPARED_RATIO else Outcome.INCONCLUSIVE
+
+
 def spelled(interval: Interval) -> str:
     """An interval in words: `×2.1 (1.5 to 3.0)`, or with its unit; `unchanged` where nothing moved at all."""
     if interval.low == interval.high == (1.0 if interval.unit == "ratio" else 0.0):
         return UNCHANGED
     if interval.unit == "ratio":
-        return f"×{interval.value:.3g} ({interval.low:.3g} to {interval.high:.3g})"
+        upper = f"{interval.low:.3g} and more" if interval.high >= ENDLESS else f"up to {interval.high:.3g}"
+        both = f"{interval.low:.3g} to {interval.high:.3g}"
+        ends = both if 1 / ENDLESS < interval.low and interval.high < ENDLESS else upper
+        return f"×{interval.value:.3g} ({ends})"
     unit = "" if interval.unit in ("", "1") else f" {interval.unit}"
     return f"{interval.value:+.3g}{unit} ({interval.low:+.3g} to {interval.high:+.3g})"

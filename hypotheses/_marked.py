@@ -6,9 +6,8 @@ from correlator.model.effects import ratio
 from correlator.model.evidence import INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Signal
-from correlator.model.worth import SPARED_RATIO
 from hypotheses._contract import Test
-from hypotheses._decide import spelled
+from hypotheses._decide import spared, spelled
 from hypotheses._frames import frame_with, too_few_blocks, untestable
 from hypotheses._predict import named
 from hypotheses._relations import MIN_ROWS
@@ -33,9 +32,7 @@ def spares_unmarked(mark: Signal, effect: Signal = LATENCY) -> Test:
         if found is None:
             return too_few_blocks()
         interval = found.interval
-        spared = interval.high < 2 * SPARED_RATIO - 1 and interval.value < SPARED_RATIO
-        outcome = Outcome.HELD if spared else Outcome.FAILED if interval.low > SPARED_RATIO else Outcome.INCONCLUSIVE
         text = f"{named(effect)} of requests without {named(mark)} {spelled(interval)}"
-        return Reading(outcome, text, interval, None, found.blocks)
+        return Reading(spared(interval), text, interval, None, found.blocks)
 
     return Test(f"requests without {named(mark)} were spared", read, (effect, mark))

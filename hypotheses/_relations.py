@@ -16,9 +16,9 @@ from correlator.model.names import (
     Signal,
     part_name,
 )
-from correlator.model.worth import LATENCY_RATIO, SPARED_RATIO
+from correlator.model.worth import LATENCY_RATIO
 from hypotheses._contract import Test
-from hypotheses._decide import spelled
+from hypotheses._decide import spared, spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
 from hypotheses._predict import examples
 from hypotheses._tokens import batch_accounts, decoding_accounts
@@ -175,13 +175,8 @@ def spares(group: Group) -> Test:
         if effect is None:
             return too_few_blocks()
         interval = effect.interval
-        outcome = (
-            Outcome.HELD
-            if interval.high < 2 * SPARED_RATIO - 1 and interval.value < SPARED_RATIO
-            else (Outcome.FAILED if interval.low > SPARED_RATIO else Outcome.INCONCLUSIVE)
-        )
         text = f"latency of requests with {signal.name} ≤ {edge:.3g} {spelled(interval)}"
-        return Reading(outcome, text, interval, None, effect.blocks)
+        return Reading(spared(interval), text, interval, None, effect.blocks)
 
     return Test(
         f"requests with {signal.name} below the baseline's p{group.quantile * 100:.0f} were spared",

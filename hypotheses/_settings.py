@@ -31,15 +31,21 @@ def set_to(fact: str, value: str, kind: str) -> Test:
 
 
 def lowered(fact: str, kind: str, default: float) -> Test:
-    """The setting, a number, is lower than it was; a start-up log leaves out a default, which is at least `default`."""
+    """The setting, a number, is lower than it was.
+
+    A start-up log leaves out a default, which is at least `default`: against a number beyond that nothing is known.
+    """
     other = changed(fact, kind=kind)
 
     def read(evidence: Evidence) -> Reading:
         reading = other.read(evidence)
         before, after = (number(side.get(fact)) for side in in_force(evidence, (fact,)))
-        fell = (default if after is None else after) < (default if before is None else before)
-        raised = reading.outcome is Outcome.HELD and not fell
-        return replace(reading, outcome=Outcome.FAILED) if raised else reading
+        if reading.outcome is not Outcome.HELD:
+            return reading
+        if after is None or (before is None and after >= default):
+            return replace(reading, outcome=Outcome.INCONCLUSIVE)
+        fell = after < (default if before is None else before)
+        return reading if fell else replace(reading, outcome=Outcome.FAILED)
 
     return Test(f"{kind} was lowered ({fact})", read)
 

@@ -4,7 +4,7 @@ Another model, version or dimension on one side only: either the store refuses t
 be compared, and every score falls at the moment of the change while everything looks healthy and fast.
 """
 
-from correlator.model.names import DIMENSION_ERROR, EMPTY_RETRIEVAL, RETRIEVAL_DISTANCE
+from correlator.model.names import DIMENSION_ERROR, EMPTY_RETRIEVAL, INPUT_TOKENS, RETRIEVAL_DISTANCE
 from hypotheses import (
     UP,
     Experiment,
@@ -17,8 +17,10 @@ from hypotheses import (
     either,
     hits_all_alike,
     necessary,
+    not_grown,
     separating,
     shifted_by,
+    together,
 )  # fmt: skip
 
 FACTS = ("embedding.model", "embedding.dimension")
@@ -41,7 +43,8 @@ HYPOTHESIS = Hypothesis(
             "for_all_queries_alike",
             by_kind(hits_all_alike(), {Kind.ERRORS: accounts_for(DIMENSION_ERROR, at_least=0.8)}),
         ),
-        separating("the_embedding_changed", changed(*FACTS, kind="the embedding")),
+        separating("as_much_is_asked", not_grown(INPUT_TOKENS, within=1.4)),
+        separating("refused_since_it_changed", together(REFUSED, changed(*FACTS, kind="the embedding"))),
     ),
     upstream_of=("empty_retrieval",),
     rivals=("empty_retrieval", "semantic_drift", "schema_mismatch"),

@@ -19,8 +19,8 @@ from hypotheses import (
     spares_unmarked,
 )  # fmt: skip
 
-SEEN_BY = frozenset({"engine_metrics"})
-"""The engine's log tells only of adapters that were added while it ran, not of those it lists from the start."""
+SEEN_BY = frozenset({"adapter_metrics"})
+"""Only vLLM with LoRA on has them; its log does not tell of the adapters that it began with."""
 
 HYPOTHESIS = Hypothesis(
     id="lora_activation",

@@ -39,10 +39,7 @@ HYPOTHESIS = Hypothesis(
             "the_engine_was_in_time",
             by_kind(not_grown(TIME_TO_FIRST_TOKEN, within=1.4), {Kind.ERRORS: AT_ONE_AGE}),
         ),
-        separating(
-            "further_tokens_then_come_in_bursts",
-            by_kind(shifted(CLIENT_PER_TOKEN, DOWN, at_least=1.25), {Kind.ERRORS: AT_ONE_AGE}),
-        ),
+        separating("further_tokens_then_come_in_bursts", shifted(CLIENT_PER_TOKEN, DOWN, at_least=1.25)),
         separating("most_errors_are_the_proxys", accounts_for(PROXY_ERROR, at_least=0.8)),
     ),
     upstream_of=("retry_storm",),

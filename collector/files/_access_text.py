@@ -62,19 +62,19 @@ def clf_unix_nano(text: str) -> int | None:
 
 
 def upstream_of(written: str) -> tuple[float, int] | None:
-    """(seconds, tries) of nginx's `$upstream_response_time`: one time a server it tried, `-` where none answered;
-    ` : ` parts the groups of an internal redirect. None where no time is written."""
-    tries = [one.strip() for one in written.replace(" : ", ",").split(",")]
-    times = [float(one) for one in tries if _SECONDS.fullmatch(one)]
-    return (round(sum(times), 6), len(tries)) if times else None
+    """(seconds, repeats) of nginx's `$upstream_response_time`: one time a server it tried, `-` where none answered;
+    ` : ` parts the groups of an internal redirect, which repeats nothing. None where no time is written."""
+    groups = [[one.strip() for one in group.split(",")] for group in written.split(" : ")]
+    times = [float(one) for group in groups for one in group if _SECONDS.fullmatch(one)]
+    return (round(sum(times), 6), sum(len(group) - 1 for group in groups)) if times else None
 
 
 def upstream_attributes(written: str) -> dict[str, Value]:
     """What nginx's `$upstream_response_time` tells; several tries are a first one and its repeats."""
     if (found := upstream_of(written)) is None:
         return {}
-    seconds, tries = found
-    again: dict[str, Value] = {"http.request.resend_count": tries - 1} if tries > 1 else {}
+    seconds, repeats = found
+    again: dict[str, Value] = {"http.request.resend_count": repeats} if repeats else {}
     return {"upstream.duration": seconds, **again}
 
 

@@ -159,7 +159,7 @@ def _attributes(value: Mapping[str, Any], response: Mapping[str, Any]) -> dict[s
         "gen_ai.response.id": response.get("id"),
         "gen_ai.response.finish_reasons": _finish(response),
         "openai.response.system_fingerprint": response.get("system_fingerprint"),
-        "gen_ai.usage.input_tokens": _whole(usage.get("prompt_tokens", usage.get("input_tokens")), read, created),
+        "gen_ai.usage.input_tokens": usage.get("prompt_tokens", _whole(usage.get("input_tokens"), read, created)),
         "gen_ai.usage.output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
         "gen_ai.usage.cache_read.input_tokens": details.get("cached_tokens", read)
         if isinstance(details, dict)
@@ -172,7 +172,7 @@ def _attributes(value: Mapping[str, Any], response: Mapping[str, Any]) -> dict[s
 
 
 def _whole(prompt: Any, *apart: Any) -> Any:
-    """The prompt with what Anthropic's API counts apart from it: tokens read from its cache and written to it."""
+    """Anthropic's `input_tokens` with what its API counts apart: tokens read from its cache and written to it."""
     return prompt + sum(part for part in apart if type(part) is int) if type(prompt) is int else prompt
 
 

@@ -98,19 +98,19 @@ def read(body: object, now: int | None = None) -> tuple[list[Alert], list[Fault]
             faults += _placed(error, "body", "alerts", k)
     if not alerts:
         raise RequestValidationError(faults)
-    return alerts, [Fault(field=".".join(map(str, f["loc"])), expected=_said(f)) for f in faults] + _left_out(told)
+    return alerts, [Fault(field=".".join(map(str, f["loc"])), expected=_said(f)) for f in faults]
 
 
-def _left_out(told: Notification) -> list[Fault]:
-    """A fault for alerts that the sender cut off: those that are missing here will not be sent again."""
-    if not told.truncatedAlerts:
-        return []
-    expected = f"0: the sender left out {told.truncatedAlerts} alerts; group them closer or raise its max_alerts"
-    return [Fault(field="body.truncatedAlerts", expected=expected)]
+def left_out(body: Mapping[str, Any]) -> int:
+    """How many alerts the sender cut off, of a body that was read: they are missing here and not sent again."""
+    return int(body.get("truncatedAlerts", 0))
 
 
-def received(taken: Sequence[Taken], faults: list[Fault]) -> Received:
+def received(taken: Sequence[Taken], faults: list[Fault], left_out: int) -> Received:
     """The answer."""
+    if left_out:
+        expected = f"0: the sender left out {left_out} alerts; group them closer or raise its max_alerts"
+        faults = [*faults, Fault(field="body.truncatedAlerts", expected=expected)]
     ids = dict.fromkeys(one.incident for one in taken if one.incident is not None)
     alerts = [TakenAlert(fingerprint=t.fingerprint, outcome=t.outcome, incident=t.incident) for t in taken]
     return Received(incidents=list(ids), alerts=alerts, problems=faults)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import choose_encoder
@@ -33,7 +34,11 @@ TEXT: dict[int | str, dict[str, object]] = {200: {"content": {"text/plain": {"sc
 def resources(services: Services, threads: Pools, registry: CollectorRegistry) -> APIRouter:
     """Everything under `/api/v1`."""
     router = APIRouter(prefix="/api/v1")
-    faulty = Counter("tollens_alert_problems", "Faults of alerts that came in, left out ones too", registry=registry)
+    faulty = Counter(
+        "tollens_alert_problems",
+        "Faults in alerts that came in, and alerts that the sender left out",
+        registry=registry,
+    )
 
     @router.get("/incidents", response_model=shapes.IncidentPage, responses=READ)
     async def list_incidents(
@@ -76,13 +81,18 @@ def resources(services: Services, threads: Pools, registry: CollectorRegistry) -
 
         Told again they change nothing. 503 when some found no room; send all of them again later.
         """
-        told, faults = alerts.read(body)
-        faulty.inc(len(faults))
+        try:
+            told, faults = alerts.read(body)
+        except RequestValidationError as error:
+            faulty.inc(len(error.errors()))
+            raise
+        missing = alerts.left_out(body)
+        faulty.inc(len(faults) + missing)
         taken = await threads.reads.run(services.alerts, told)
         refused = sum(one.outcome is Outcome.REFUSED for one in taken)
         if refused:
             return problem(503, f"{refused} alerts found no room: too many incidents are open", {"Retry-After": "60"})
-        return alerts.received(taken, faults)
+        return alerts.received(taken, faults, missing)
 
     @router.get("/traces/{trace_id}", response_model=shapes.Trace, responses=ONE)
     async def trace(request: Request, trace_id: TraceId) -> Response:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from correlator.join.adapters import with_adapters
 from correlator.join.connect import CONNECT, Groups
-from correlator.join.coverage import to_coverage
+from correlator.join.coverage import read_extents, to_coverage
 from correlator.join.engine_memory import with_other_memory
 from correlator.join.failures import with_failure_counts, with_failures
 from correlator.join.gpus import beside, covering, onto, read_gpus, with_faults
@@ -56,11 +56,13 @@ def build(
     intake = read_intake(store, within)
     points = with_models(store, read_points(store, metrics, within), metrics, within)
     series = to_series(points, requests, facts, spans.share, within)
-    series = with_failure_counts(without_counts(series, intake.outages), events)
+    extents = read_extents(store, table, within)
+    logs = [extents[name] for name in ("application_log", "engine_log") if name in extents]
+    series = with_failure_counts(without_counts(series, intake.outages), events, logs)
     requests = with_failures(with_adapters(with_events(requests, events), events), events)
     requests, sparse = tie(requests, series)
     requests, series = onto(requests, gpus.columns), with_other_memory(beside(series, gpus.series), facts)
-    coverage = to_coverage(store, requests, series, table, spans.share, problems, within, intake)
+    coverage = to_coverage(store, requests, series, table, spans.share, problems, extents, within, intake)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))
     evidence = Evidence(requests, series, events, facts, covering(coverage, gpus))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from correlator.join.adapters import SHOWN
 from correlator.join.intake import OF_FILES, Intake
 from correlator.join.ties import interval
 from correlator.join.within import RECORDED, Within, during
@@ -39,11 +40,13 @@ def to_coverage(
     spans: pd.DataFrame,
     share: float,
     problems: Iterable[Problem],
+    extents: Mapping[str, Window],
     within: Within = None,
     intake: Intake = OF_FILES,
 ) -> Coverage:
-    """Counts and intervals; `signals` lists every canonical signal that has a value somewhere."""
-    problems, extents = tuple(problems), _extents(store, spans, within)
+    """Counts and intervals; `signals` lists every canonical signal that has a value somewhere. `extents`: see
+    `read_extents`."""
+    problems, extents = tuple(problems), dict(extents)
     if "traces" in extents and _errors_speak(spans):
         extents["error_texts"] = extents["traces"]
     kinds: Counter[str] = Counter(intake.problems)
@@ -105,7 +108,7 @@ def _time(table: str) -> str:
     return "TimeUnix" if "metrics" in table else "Timestamp"
 
 
-def _extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Window]:
+def read_extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Window]:
     """From the first record to the last of each kind of source that was there at all."""
     log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi', 'llama.cpp', 'ollama')"
     sources = {
@@ -122,6 +125,7 @@ def _extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Win
             "TimeUnix",
             f"MetricName = 'process_start_time_seconds' AND {RECORDED}",
         ),
+        "adapter_metrics": ("otel_metrics_gauge", "TimeUnix", f"MetricName = '{SHOWN}' AND {RECORDED}"),
         "engine_metrics": (
             "otel_metrics_gauge",
             "TimeUnix",

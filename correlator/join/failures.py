@@ -1,13 +1,13 @@
 """What kind of failure a failed request met, by what its error texts or the log lines of its trace say.
 
-One kind a request: an answer that was cut and then refused by a schema was cut. Where no failure says why, that none
-names a kind means nothing.
+One kind a request: an answer that was cut and then refused by a schema was cut. A failure that does not say why is
+none of a kind and not of another: it is unknown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from correlator.join.occurrences import CONTEXT_OVERFLOW
 from correlator.join.series import BUCKET_NS
 from correlator.model import names as n
-from correlator.model.evidence import Event
+from correlator.model.evidence import Event, Window
 
 PATTERNS: dict[n.Signal, str] = {
     n.STORE_POOL_ERROR: (
@@ -60,18 +60,28 @@ def with_failures(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFra
     """Requests with a column for each kind of failure: 1 where the request failed of it."""
     if requests.empty or n.ERROR.name not in requests:
         return requests
-    failed = requests[n.ERROR.name] > 0
     text = _text(requests, "error_text") + " " + _text(requests, "error_type")
     kind = _told(text).fillna(requests["trace_id"].map(_by_trace(events)))
-    speaks = bool(((text.str.strip() != "") | kind.notna())[failed].any()) or not failed.any()
-    columns = {s.name: (failed & (kind == s.name)).astype(float) if speaks else np.nan for s in PATTERNS}
-    return requests.assign(**columns)
+    return requests.assign(**{s.name: of_failures(requests, kind == s.name, kind.notna()) for s in PATTERNS})
 
 
-def with_failure_counts(series: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame:
+def of_failures(requests: pd.DataFrame, named: pd.Series, told: pd.Series) -> pd.Series:
+    """1 where the request failed and was `named`, unknown where it failed and neither its text nor what was `told`
+    says why; `error.type` alone is a status as often as a reason.
+
+    Unknown altogether where most failures are silent: the few that speak are no sample of them.
+    """
+    failed = requests[n.ERROR.name] > 0
+    silent = failed & (_text(requests, "error_text").str.strip() == "") & ~told
+    if silent.sum() > failed.sum() / 2:
+        return pd.Series(np.nan, index=requests.index)
+    return (failed & named).astype(float).mask(silent)
+
+
+def with_failure_counts(series: pd.DataFrame, events: Iterable[Event], logs: Collection[Window]) -> pd.DataFrame:
     """Series with the share of requests that log lines say failed of each kind, where requests were only counted.
 
-    A kind that no line ever named stays unknown.
+    A kind that no line ever named stays unknown, and every kind where no log (`logs` says from when to when) speaks.
     """
     total = f"n.{n.ERROR.name}"
     if total not in series:
@@ -81,9 +91,13 @@ def with_failure_counts(series: pd.DataFrame, events: Iterable[Event]) -> pd.Dat
         columns=["kind", "bucket"],
     )
     rate = found.groupby(["kind", "bucket"]).size() / (BUCKET_NS / 1e9)
-    at = series["start"] // BUCKET_NS
+    at, start = series["start"] // BUCKET_NS, series["start"].to_numpy(dtype=np.int64)
+    covered = np.zeros(len(start), dtype=bool)
+    for log in logs:
+        covered |= (start + BUCKET_NS > log.start) & (start < log.end)
+    counted = series[total].where((series[total] > 0) & covered)
     shares = {
-        kind: (at.map(rate[kind]).fillna(0) / series[total].where(series[total] > 0)).clip(upper=series[n.ERROR.name])
+        kind: (at.map(rate[kind]).fillna(0) / counted).clip(upper=series[n.ERROR.name])
         for kind in found["kind"].unique()
     }
     return series.assign(**shares, **{f"n.{kind}": series[total] for kind in shares})

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from correlator.join.failures import of_failures
 from correlator.join.series import BUCKET_NS
 from correlator.model import names as n
 from correlator.model.evidence import BLOCK_NS, Event
@@ -38,10 +39,7 @@ def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame
         return requests
     overflown = {e.trace_id for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.trace_id}
     refused = requests["trace_id"].isin(overflown) & (requests[n.ERROR.name] > 0)
-    silent = (requests[n.ERROR.name] > 0) & (_text(requests, "error_text") == "") & ~refused
-    told = ((requests[n.ERROR.name] > 0) & ~silent).any()
-    known = told or not silent.any()  # where no failure says why, that none names the context length means nothing
-    requests = requests.assign(**{n.CONTEXT_ERROR.name: refused.astype(float) if known else np.nan})
+    requests = requests.assign(**{n.CONTEXT_ERROR.name: of_failures(requests, refused, refused)})
     requests = _with_refused_tokens(requests, events)
     starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
     if not len(starts):
@@ -66,10 +64,6 @@ def _with_refused_tokens(requests: pd.DataFrame, events: Iterable[Event]) -> pd.
     asked = asked.fillna(prompt + room).fillna(prompt.where(prompt > limit))
     columns = {n.REQUESTED_TOKENS.name: asked, n.CONTEXT_LIMIT.name: limit}
     return requests.assign(**{name: column for name, column in columns.items() if column.notna().any()})
-
-
-def _text(requests: pd.DataFrame, column: str) -> pd.Series:
-    return requests[column].str.strip() if column in requests else pd.Series("", index=requests.index)
 
 
 def interval(series: pd.DataFrame, column: str) -> float:

@@ -113,8 +113,15 @@ class Line:
             trace = hidden("".join(format_exception(error)), [secret])
             LOG.error("target %s: the notice %s cannot be told\n%s", self._target.name, notice.id, trace)
             raise Never(f"the notice cannot be told ({type(error).__name__}), see the log") from None
-        for request in requests:
-            thread = self._answered(await poster.post(request, secret), private(request, secret)) or thread
+        refused: Never | None = None
+        for request in requests:  # what is wrong with one body says nothing of the next
+            answer = await poster.post(request, secret)
+            try:
+                thread = self._answered(answer, private(request, secret)) or thread
+            except Never as never:
+                refused = refused or never
+        if refused is not None:
+            raise refused
         return thread
 
     def _answered(self, answer: bytes, words: Collection[str]) -> str:

@@ -76,19 +76,22 @@ def watch(watcher: Watcher, stopped: Callable[[float], bool], moments: Moments) 
     """
     rest_s = watcher.settings.every_s
     while not stopped(rest_s):
-        rest_s = watcher.settings.every_s
+        rest_s, moment = watcher.settings.every_s, None
         try:
             moment = moments.next()
-            rest_s = 0.0 if moment.further else rest_s
             if moment.jumped:
                 _afresh(watcher, moment.at)
             with watcher.spans("look") as told:
                 tick(watcher, moment.at)
                 told["tollens.looks"] = watcher.counts["looks"]
+            moments.looked(moment.at)
             watcher.counts["caught_up"] += moment.further > 0
+            rest_s = 0.0 if moment.further else rest_s
         except Exception:
             watcher.counts["failed_looks"] += 1
             LOG.exception("a look of the watcher failed; the next one is in %g s", rest_s)
+            if moment is not None:
+                moments.failed(moment.at)
 
 
 def _afresh(watcher: Watcher, now: int) -> None:

@@ -17,6 +17,10 @@ from correlator.model.durable import write_durably
 
 MOST_MISSED = 12
 """Windows that are caught up on: an hour of five minutes each. What is older was nobody's to notice, which is said."""
+LONGEST_NS = 3_600_000_000_000
+"""Nor is caught up on what lies further back: incidents that closed before that are not told any more (`notify`)."""
+PATIENCE = 3
+"""Looks at one moment that may fail before it is passed over."""
 LOG = logging.getLogger(__name__)
 
 
@@ -44,16 +48,26 @@ class Moments:
         self._clock, self._steady = clock, steady
         self._apart = self._difference()
         self._last = _remembered(path)
+        self._failures = 0
 
     def next(self) -> Moment:
-        """When to look now. It counts as looked at. OSError of `loaded` passes."""
+        """When to look now; `looked` or `failed` says what came of it. OSError of `loaded` passes."""
         jumped = abs(self._difference() - self._apart) > JUMP_S * 1e9
         if jumped:
             self._apart, self._last = self._difference(), None
-        found = replace(moment(self._last, self._now(), self._window), jumped=jumped)
-        self._last = found.at
-        self._keep(found.at)
-        return found
+        return replace(moment(self._last, self._now(), self._window), jumped=jumped)
+
+    def looked(self, at: int) -> None:
+        """What lies before `at` was looked at, and needs no further look."""
+        self._last, self._failures = at, 0
+        self._keep(at)
+
+    def failed(self, at: int) -> None:
+        """The look at `at` failed. It is tried again, but not for ever: what came since wants to be looked at, too."""
+        self._failures += 1
+        if self._failures >= PATIENCE:
+            LOG.error("a look failed %d times; nobody looks at what lay before it any more", self._failures)
+            self.looked(at)
 
     def _keep(self, at: int) -> None:
         if self._path is not None:
@@ -74,12 +88,10 @@ def moment(last: int | None, now: int, window: int) -> Moment:
     """The first moment after `last` that leaves nothing out; `now` where that is within a window of it, or before."""
     if last is None or now - last <= window:
         return Moment(now)
-    missed = (now - last - 1) // window
-    if missed > MOST_MISSED:
-        LOG.warning(
-            "nobody looked for %.0f s; only the latest %d windows are caught up on", (now - last) / 1e9, MOST_MISSED
-        )
-    further = min(missed, MOST_MISSED)
+    missed, most = (now - last - 1) // window, min(MOST_MISSED, LONGEST_NS // window)
+    if missed > most:
+        LOG.warning("nobody looked for %.0f s; only the latest %d windows are caught up on", (now - last) / 1e9, most)
+    further = min(missed, most)
     return Moment(now - further * window, further)
 
 

@@ -21,7 +21,7 @@ from correlator.model.evidence import (
     with_windows,
 )
 from correlator.model.findings import Outcome, Verdict
-from correlator.model.names import Events, Signal
+from correlator.model.names import ERROR, Events, Signal
 from hypotheses._contract import Hypothesis
 from hypotheses._judge import Judged, judge_all
 from hypotheses._registry import all_hypotheses
@@ -45,7 +45,16 @@ __all__ = [
 BEGIN = 1_700_000_000_000_000_000
 BLOCKS = 12
 ALL_SOURCES = frozenset(
-    {"traces", "engine_log", "application_log", "engine_metrics", "instance_ids", "process_metrics", "error_texts"}
+    {
+        "traces",
+        "engine_log",
+        "application_log",
+        "engine_metrics",
+        "adapter_metrics",
+        "instance_ids",
+        "process_metrics",
+        "error_texts",
+    }
 )
 
 
@@ -75,6 +84,7 @@ def window(
     onset = BEGIN + blocks * BLOCK_NS
     sides = [stretch(before, BEGIN, blocks, rng), stretch(then or before, onset, blocks, rng)]
     requests, series = (pd.concat(frames, ignore_index=True) for frames in zip(*sides, strict=True))
+    requests["error_text"] = np.where((requests[ERROR.name] > 0) & ~requests["too_long"], "internal error", "")
     refused = requests.loc[requests.pop("too_long"), ["start", "trace_id"]]
     overflows = [Event(Events.CONTEXT_OVERFLOW, int(at), "chat", id) for at, id in refused.to_numpy()]
     events = tuple(sorted((*events, *overflows), key=lambda e: e.unix_nano))

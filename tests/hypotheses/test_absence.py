@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from correlator.model.evidence import METRICS, Coverage, Fact
-from correlator.model.names import CONTEXT_ERROR, ERROR, KV_CACHE_USAGE, WAITING
-from hypotheses import accounts_for, cached_less, changed, confined_to_changed, plateaus, records_lost, stays_below
+from correlator.model.evidence import METRICS, Coverage, Event, Fact
+from correlator.model.names import CONTEXT_ERROR, ERROR, KV_CACHE_USAGE, WAITING, Events
+from hypotheses import (
+    absent,
+    accounts_for,
+    cached_less,
+    changed,
+    confined_to_changed,
+    plateaus,
+    records_lost,
+    stays_below,
+)
 from hypotheses._cache import CACHING
 from tests.hypotheses.frames import BLIND, FAILED, HELD, ONSET, evidence, outcome, rows
 
@@ -64,6 +73,15 @@ def test_a_missing_attribute_is_no_new_value() -> None:
     new = slow.assign(**{"attribute.service.version": np.where(unsaid, "2.0", "1.0")})
     assert BLIND == outcome(confined_to_changed(), evidence(slow))
     assert HELD == outcome(confined_to_changed(), evidence(new))
+
+
+def test_that_nothing_happened_only_all_sources_show() -> None:
+    """An engine's log cannot tell that the kernel killed nothing; one source is enough to show that it did."""
+    word = absent(Events.OOM_KILL, Events.ENGINE_DEAD, seen_by=frozenset({"engine_log", "kernel_log"}))
+    table, killed = rows(request_latency=(1, 2)), (Event(Events.OOM_KILL, ONSET + 10**9),)
+    half, both = frozenset({"engine_log"}), frozenset({"engine_log", "kernel_log"})
+    assert (BLIND, HELD) == tuple(outcome(word, evidence(table, watched=watched)) for watched in (half, both))
+    assert FAILED == outcome(word, evidence(table, watched=half, events=killed))
 
 
 def test_losses_that_nobody_counted_are_not_none() -> None:

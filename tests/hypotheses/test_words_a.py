@@ -23,6 +23,7 @@ from hypotheses import (
     engine_accounts,
     exceeds,
     larger,
+    lowered,
     moved_to,
     resets_at_start,
     set_to,
@@ -30,7 +31,7 @@ from hypotheses import (
     spares_unmarked,
     tokens_slower,
 )
-from tests.hypotheses.frames import BLIND, FAILED, HELD, ONSET, evidence, outcome, rows, told
+from tests.hypotheses.frames import BLIND, FAILED, HELD, ONSET, OPEN, evidence, outcome, rows, told
 
 S = 10**9
 EAGER = set_to("engine.enforce_eager", "True", kind="eager mode")
@@ -67,6 +68,26 @@ def test_a_number_was_lowered(before: str, after: str, expected: str) -> None:
     """Between a default and a number nothing is said."""
     word = moved_to(LIMIT, "the largest captured batch", lower=True)
     assert expected == outcome(word, evidence(rows(request_latency=(1, 2)), facts=was(LIMIT, before, after)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("256", "64", HELD),
+        ("64", "256", FAILED),
+        ("", "64", HELD),
+        ("", "256", OPEN),
+        ("64", "64", FAILED),
+    ],
+    ids=["lower", "higher", "below any default", "a default may be more", "the same"],
+)
+def test_a_limit_was_lowered_from_a_default(before: str, after: str, expected: str) -> None:
+    """A start-up log leaves out a default of 128 at least: only below that a number settles which way it went."""
+    started = [fact(name, "x", at) for at in (-50, 1) for name in ("engine.version", "engine.model")]
+    given = [fact(LIMIT, value, at) for value, at in ((before, -50), (after, 1)) if value]
+    facts = tuple(sorted([*started, *given], key=lambda one: one.unix_nano))
+    word = lowered(LIMIT, "the limit", default=128)
+    assert expected == outcome(word, evidence(rows(request_latency=(1, 2)), facts=facts))
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ NGINX = (
 
 @pytest.mark.parametrize(
     ("written", "seconds", "again"),
-    [("3.500", 3.5, None), ("3.000, 0.500", 3.5, 1), ("-, 0.500", 0.5, 1), ("1.000 : 0.250, 0.500", 1.75, 2),
+    [("3.500", 3.5, None), ("3.000, 0.500", 3.5, 1), ("-, 0.500", 0.5, 1), ("1.000 : 0.250, 0.500", 1.75, 1),
+     ("0.010 : 0.020", 0.03, None),
      ("-", None, None), ("", None, None)],
 )  # fmt: skip
 def test_several_tries_of_an_upstream_are_attempts(written: str, seconds: float | None, again: int | None) -> None:

@@ -6,6 +6,16 @@ import pytest
 
 from tests.collector.files.samples import attributes, read_as
 
+
+def test_a_whole_prompt_is_not_counted_again() -> None:
+    """A gateway that writes `prompt_tokens` has the cached ones in them, whatever it says beside."""
+    usage = {"prompt_tokens": 5000, "completion_tokens": 100, "total_tokens": 5100, "cache_read_input_tokens": 4500}
+    response = {"timestamp": "2026-11-30T00:53:20Z", "model": "m", "latency_s": 2, "usage": usage}
+    (span,) = read_as("openai_usage", json.dumps(response) + "\n").spans
+    told = attributes(span)
+    assert [5000, 4500] == [told[f"gen_ai.usage.{name}input_tokens"] for name in ("", "cache_read.")]
+
+
 COUNTS = {"input_tokens": 40, "output_tokens": 120}
 
 

@@ -120,7 +120,9 @@ def test_alerts_that_the_sender_left_out_are_told_and_counted(client: Client, ma
     assert (202, 1) == (answer.status_code, len(made.alerts))
     (fault,) = answer.json()["problems"]
     assert ("body.truncatedAlerts", True) == (fault["field"], "7 alerts" in fault["expected"])
-    assert "tollens_alert_problems_total 1.0" in client.request("GET", "/metrics").text
+    assert "tollens_alert_problems_total 7.0" in client.request("GET", "/metrics").text
+    client.request("POST", PATH, json=with_alerts({"status": "perhaps"}))
+    assert "tollens_alert_problems_total 8.0" in client.request("GET", "/metrics").text
 
 
 @pytest.mark.parametrize(

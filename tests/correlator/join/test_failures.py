@@ -7,7 +7,7 @@ import pytest
 from correlator.join.failures import PATTERNS
 from correlator.model import names as n
 from correlator.store import Store
-from tests.correlator.join.telemetry import counter, happening, join, metrics, request, root, traces
+from tests.correlator.join.telemetry import at, counter, happening, join, metrics, request, root, traces
 
 KINDS = list(PATTERNS)
 TEXTS = {
@@ -47,6 +47,20 @@ def test_failures_that_say_nothing_leave_every_kind_unknown(store: Store) -> Non
     assert all(kind.name not in found or np.isnan(found[kind.name]).all() for kind in KINDS)
 
 
+@pytest.mark.parametrize(
+    ("said", "known"), [(0, 0), (1, 0), (3, 4)], ids=["none says why", "one of four", "three of four"]
+)
+def test_a_failure_that_says_nothing_is_of_no_known_kind(store: Store, said: int, known: int) -> None:
+    """A status is no reason. Of the silent ones nothing is known; where most are silent, of none."""
+    failing = [
+        {"failed": True, "message": "boom" if i < said else "", "attributes": {"error.type": "500"}} for i in range(4)
+    ]
+    spans = [root(trace=f"t{i}", start=i, end=i + 1, **one) for i, one in enumerate(failing)]
+    found = requests(store, traces([*spans, root(trace="ok", start=9, end=10)])).set_index("trace_id")
+    told = found[n.SCHEMA_ERROR.name] if n.SCHEMA_ERROR.name in found else pd.Series(np.nan, found.index)
+    assert known == told.notna().sum()  # three failures and the request that succeeded, or nothing
+
+
 def test_requests_that_succeed_failed_of_nothing(store: Store) -> None:
     """Where nothing failed every kind is known to be absent."""
     found = requests(store, traces(request("t", 1, 1)))
@@ -60,8 +74,10 @@ def test_log_lines_beside_counted_requests_tell_the_share(store: Store) -> None:
         counter("http_requests_total", [(t, 6 * t / 5) for t in range(0, 65, 5)], status="5xx"),
     )
     told = [happening(31 + i / 2, n.Events.STORE_POOL_TIMEOUT, service="rag") for i in range(5)]
-    series = join(store, counted, *told).evidence.series.set_index("start")
-    shares = series[n.STORE_POOL_ERROR.name].dropna()
+    begun = happening(16, n.Events.RETRY, service="rag")
+    series = join(store, counted, begun, *told).evidence.series.set_index("start")
+    shares = series[n.STORE_POOL_ERROR.name]
     assert pytest.approx(0.5) == shares.max()
     assert 0.0 == shares.min()
+    assert [at(15), at(30)] == [shares.first_valid_index(), shares.last_valid_index()]
     assert n.DIMENSION_ERROR.name not in series

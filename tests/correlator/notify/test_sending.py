@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from standardwebhooks import Webhook
 
 from correlator.model.deliveries import DeliveryState, WantedDeliveries
@@ -176,6 +177,19 @@ def test_a_refused_notice_is_a_dead_letter_and_the_next_one_is_sent(outbox: Outb
         until(lambda: outbox.counts["webhook", "delivered"] == 1)
     letters = outbox.find(WantedDeliveries(state=DeliveryState.DEAD))
     assert [("a", "HTTP status 422: no such channel", 1)] == [(e.incident, e.reason, e.attempts) for e in letters]
+
+
+def test_what_one_body_is_refused_for_keeps_back_no_other(outbox: Outbox, tmp_path: Path) -> None:
+    """An OTLP backend that rejects a record gets the span all the same, once; the rejection is a dead letter."""
+    rejected = ExportLogsServiceResponse()
+    rejected.partial_success.rejected_log_records = 1
+    outbox.put([Put(target="otlp", notice=told(), mark="a")])
+    with receiver(Answer(200, body=rejected.SerializeToString()), always=Answer(200)) as there:
+        notifier = Notifier(outbox, [target("otlp", tmp_path, there.url)], lambda: 0.5)
+        notifier.start()
+        until(lambda: outbox.counts["otlp", "dead"] == 1)
+        notifier.stop()
+        assert ["/v1/logs", "/v1/traces"] == [got.path for got in there.got]
 
 
 def test_a_target_sends_no_more_in_a_minute_than_it_may(outbox: Outbox, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """At which moments the watcher looks, whatever stops it or sets its clock."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from correlator.model.evidence import Evidence
+from correlator.model.evidence import Evidence, Windows
 from correlator.model.incidents import State
 from correlator.watch.loop import watch
 from correlator.watch.moments import MOST_MISSED, Moments, moment
@@ -74,6 +75,26 @@ def test_what_began_and_ended_while_nobody_watched_is_noticed(tmp_path: Path) ->
     assert [State.CLOSED] == [incident.state for incident in world.incidents]
     assert at(1000) <= world.incidents[0].opened <= at(1300)
     assert world.counts["caught_up"] > 0
+
+
+@pytest.mark.parametrize(("failures", "found"), [(2, 1), (3 * MOST_MISSED, 0)], ids=["for a moment", "for long"])
+def test_a_missed_window_whose_look_failed_is_looked_at_again(tmp_path: Path, failures: int, found: int) -> None:
+    """A store that fails twice costs two pauses, no incident; one that fails on and on does not stop the watch."""
+    world, clocks = World(ill(1000, 1300), settings=SHORT), Clocks(870)
+    looked(world, clocks, clocks.moments(tmp_path / "looked"), until=930)
+    clocks.wait(870)
+    sound, left = world.watcher.evidence, iter(range(failures))
+
+    def failing(windows: Windows) -> Evidence:
+        if next(left, None) is not None:
+            raise OSError("no such disk")
+        return sound(windows)
+
+    world.watcher = replace(world.watcher, evidence=failing)
+    pauses = looked(world, clocks, clocks.moments(tmp_path / "looked"), until=3000)
+    assert found == len(world.incidents)
+    assert failures == world.counts["failed_looks"]
+    assert SHORT.every_s == min(pauses[1 : failures + 1])
 
 
 def test_minutes_that_are_loaded_late_are_looked_at_late() -> None:

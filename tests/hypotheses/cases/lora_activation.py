@@ -29,9 +29,9 @@ CASES = {
     ),
     "no_adapter_was_loaded": Case(asking(window(served(), then=served())), Verdict.REFUTED, by="adapters_were_loaded"),
     "adapters_are_not_told_of": Case(
-        asking(window(served(), then=served(), watched=ALL_SOURCES - {"engine_metrics"})),
+        asking(window(served(), then=served(), watched=ALL_SOURCES - {"adapter_metrics"})),
         Verdict.UNTESTABLE,
-        missing="engine_metrics",
+        missing="adapter_metrics",
     ),
     "requests_do_not_say_which_adapter": Case(unseen(COLD, ADAPTER_NEW), Verdict.UNTESTABLE, missing=ADAPTER_NEW),
 }
