@@ -2,14 +2,15 @@
 
 Of each outcome: how much more often it is seen where the claim is true than where it is not. Few incidents say little,
 so a ratio is drawn towards the one that all predictions of its kind share, and that towards the judgement it replaces.
+An incident that was diagnosed several times, with more and with less seen of it, is still one incident.
 Priors and the weights of verdict, share and role stay judgement (`configs/judgement.yaml`).
 """
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
 from pathlib import Path
@@ -36,19 +37,23 @@ LEARNT = ("source", "sharpness", "necessary", "separating", "predictions")
 HEAD = """# Learnt from the fault lab (benchmarks/calibrate.py); stands above judgement.yaml. Likelihood ratios
 # P(outcome | the claim is true) / P(outcome | it is false). Made by a command, not by hand."""
 
-Counts = Mapping[tuple[str, bool], Counter[str]]
-"""Outcomes by (`hypothesis.prediction`, whether the claim was true)."""
+Shares = Mapping[str, float]
+"""Incidents by outcome; one in which an outcome was seen by half of the diagnoses counts there as half."""
+Counts = Mapping[tuple[str, bool], Shares]
+"""By (`hypothesis.prediction`, whether the claim was true)."""
 
 
 def learnt(seen: Sequence[Seen], judged: Calibration, source: str) -> Calibration:
     """The calibration that `seen` teaches; what it cannot teach is taken from the judgement."""
     counts, necessary = counted(seen), {f"{h.id}.{p.id}": p.necessary for h in all_hypotheses() for p in h.predictions}
     kinds = {True: judged.necessary, False: judged.separating}
-    pooled = {
-        kind: _ratios(*_pooled(counts, (n for n in necessary if necessary[n] is kind)), kinds[kind]) for kind in kinds
-    }
+    pooled = {}
+    for kind, towards in kinds.items():
+        names = [name for name in necessary if necessary[name] is kind]
+        true, false = (_pooled(counts, names, holds, incidents(seen, names, holds)) for holds in (True, False))
+        pooled[kind] = _ratios(true, false, towards)
     known = {name for name, true in counts if true and name in necessary}
-    own = {n: _ratios(counts[n, True], counts.get((n, False), Counter()), pooled[necessary[n]]) for n in sorted(known)}
+    own = {n: _ratios(counts[n, True], counts.get((n, False), {}), pooled[necessary[n]]) for n in sorted(known)}
     found = judged.model_copy(
         update={"source": source, "necessary": pooled[True], "separating": pooled[False], "predictions": own}
     )
@@ -58,33 +63,43 @@ def learnt(seen: Sequence[Seen], judged: Calibration, source: str) -> Calibratio
 
 
 def counted(seen: Iterable[Seen]) -> Counts:
-    """Outcomes of each prediction where its claim is true and where it is not."""
-    counts: dict[tuple[str, bool], Counter[str]] = {}
-    for one in seen:
-        for name, told in one.findings.items():
-            for prediction, outcome in told.outcomes.items():
-                counts.setdefault((f"{name}.{prediction}", name in one.right), Counter())[outcome] += 1
-    return counts
+    """Incidents by outcome of each prediction, where its claim is true and where it is not."""
+    diagnoses = [
+        ((f"{name}.{prediction}", name in one.right), one.incident, outcome)
+        for one in seen
+        for name, told in one.findings.items()
+        for prediction, outcome in told.outcomes.items()
+    ]
+    times = Counter((key, incident) for key, incident, _ in diagnoses)
+    counts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for key, incident, outcome in diagnoses:
+        counts[key][outcome] += 1 / times[key, incident]
+    return {key: dict(shares) for key, shares in counts.items()}
 
 
-def _pooled(counts: Counts, names: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """Shares rather than numbers are added, so that a cause simulated more often says no more than another."""
-    true, false = Counter[str](), Counter[str]()
-    for name in names:
-        for total, one in ((true, counts.get((name, True))), (false, counts.get((name, False)))):
-            for outcome, count in (one or {}).items():
-                total[outcome] += count / sum(one.values()) * DRAWN  # type: ignore[union-attr,assignment]
-    return true, false
+def incidents(seen: Iterable[Seen], names: Collection[str], true: bool) -> int:
+    """How many incidents tell of one of these predictions where its claim is true, or where it is not."""
+    causes = {name.partition(".")[0] for name in names}
+    told = ((one, causes & set(one.findings)) for one in seen)
+    return len({one.incident for one, mine in told if (mine & set(one.right) if true else mine - set(one.right))})
 
 
-def _ratios(true: Counter[str], false: Counter[str], towards: Ratios) -> Ratios:
-    weight = true.total() / (true.total() + DRAWN)
+def _pooled(counts: Counts, names: Iterable[str], true: bool, number: int) -> Shares:
+    """Shares rather than numbers are averaged, so that a cause simulated more often says no more than another."""
+    each = [counts[name, true] for name in names if (name, true) in counts]
+    told = [{outcome: count / sum(one.values()) for outcome, count in one.items()} for one in each]
+    return {o: number * float(np.mean([shares.get(o, 0.0) for shares in told])) for o in OUTCOMES} if told else {}
+
+
+def _ratios(true: Shares, false: Shares, towards: Ratios) -> Ratios:
+    number = sum(true.values())
+    weight = number / (number + DRAWN)
     return Ratios(**{o: _drawn(_share(true, o) / _share(false, o), getattr(towards, o), weight) for o in OUTCOMES})
 
 
-def _share(counts: Counter[str], outcome: str) -> float:
+def _share(counts: Shares, outcome: str) -> float:
     """Of the outcomes, each seen half a time more than it was (Jeffreys)."""
-    return (counts[outcome] + 0.5) / (counts.total() + 0.5 * len(OUTCOMES))
+    return (counts.get(outcome, 0.0) + 0.5) / (sum(counts.values()) + 0.5 * len(OUTCOMES))
 
 
 def _drawn(ratio: float, towards: float, weight: float) -> float:
@@ -124,11 +139,21 @@ def _judged(hypothesis: Hypothesis, one: Seen) -> Judged:
 
 
 def main() -> None:
-    """Learn from the corpus named on the command line; the file goes to standard output."""
-    paths = [Path(argument) for argument in sys.argv[1:]]
-    seen = [one for path in paths for one in load(path) if one.findings]
-    faults = len({one.fault for one in seen})
-    source = f"python -m benchmarks.calibrate, {len(seen)} diagnoses of {faults} simulated faults"
+    """Learn from the corpora named on the command line; the file goes to standard output."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
+    parser.add_argument("corpus", nargs="+", type=Path, help="what python -m benchmarks.corpus wrote")
+    paths = parser.parse_args().corpus
+    if missing := [str(path) for path in paths if not path.is_file()]:
+        parser.error(f"no such file: {', '.join(missing)}; expected a corpus (python -m benchmarks.corpus)")
+    try:
+        diagnoses = {one.key: one for path in paths for one in load(path)}
+    except ValueError as error:
+        parser.error(str(error))
+    seen = [one for one in diagnoses.values() if one.findings]
+    if not seen:
+        parser.error(f"nothing to learn from in {', '.join(map(str, paths))}: expected at least one diagnosis")
+    faults, drawn = len({one.fault for one in seen}), len({one.incident for one in seen})
+    source = f"python -m benchmarks.calibrate, {len(seen)} diagnoses of {drawn} incidents, {faults} simulated faults"
     found = learnt(seen, judgement(), source).model_dump(mode="json", include=set(LEARNT))
     print(HEAD)
     print(

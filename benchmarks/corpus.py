@@ -45,8 +45,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One diagnosis. `right` are the causes that would be right, the root first; `truths` those at work, of which two
-    are to be found where two are; `error` where there was none."""
+    """One diagnosis. `right` are the causes that would be right, the root first and then those that the lab declares as
+    right beside it; `truths` those at work, of which two are to be found where two are; `error` where there was none.
+    """
 
     fault: str
     seed: int
@@ -63,6 +64,11 @@ class Seen:
     def key(self) -> tuple[str, int, str, float, str]:
         """What tells it from the others."""
         return self.fault, self.seed, self.world, self.severity, self.pattern
+
+    @property
+    def incident(self) -> tuple[str, int]:
+        """What was simulated. A fault and a seed are one draw of chance, in whatever world and however it is seen."""
+        return self.fault, self.seed
 
 
 Work = tuple[str, int, str]
@@ -114,16 +120,19 @@ def _told(finding: Finding) -> Told:
 
 
 def load(path: Path) -> list[Seen]:
-    """The corpus in a file, in a fixed order; empty where there is no file."""
+    """The corpus in a file, in a fixed order; empty where there is no file. ValueError names a line that is amiss."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return sorted(map(_parsed, lines), key=lambda one: one.key)
+    return sorted((_parsed(line, f"{path}:{n}") for n, line in enumerate(lines, 1)), key=lambda one: one.key)
 
 
-def _parsed(line: str) -> Seen:
-    told = json.loads(line)
-    findings = {name: Told(**finding) for name, finding in told.pop("findings").items()}
-    causes = {name: tuple(told.get(name, ())) for name in ("right", "truths")}
-    return Seen(**{**told, **causes}, findings=findings)
+def _parsed(line: str, place: str) -> Seen:
+    try:
+        told = json.loads(line)
+        findings = {name: Told(**finding) for name, finding in told.pop("findings").items()}
+        causes = {name: tuple(told.get(name, ())) for name in ("right", "truths")}
+        return Seen(**{**told, **causes}, findings=findings)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{place}: not a diagnosis as benchmarks.corpus writes it: {error!r}") from error
 
 
 def grown(path: Path, works: Sequence[Work], severity: float, patterns: Sequence[str], jobs: int) -> Iterator[Seen]:

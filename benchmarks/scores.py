@@ -65,13 +65,19 @@ def share(seen: Iterable[Seen], holds: Callable[[Seen], bool]) -> float:
 
 
 def said_and_was(seen: Iterable[Seen]) -> np.ndarray:
-    """A row an incident: the probability of the first finding, and whether it was right (0 or 1).
+    """A row a diagnosis: the probability of the first finding, and whether it was right (0 or 1).
 
-    Of the first only: with the catalogue's many near-zeros counted any answer would look calibrated.
+    Of the first only: with the catalogue's many near-zeros counted any answer would look calibrated. A diagnosis that
+    crashed counts as one that was sure and wrong.
     """
-    firsts = [(one, ranked(one)[0]) for one in seen if one.findings]
-    rows = [(one.findings[name].probability, float(name in one.right)) for one, name in firsts]
-    return np.array(rows).reshape(-1, 2)
+    return np.array([_first(one) for one in seen]).reshape(-1, 2)
+
+
+def _first(one: Seen) -> tuple[float, float]:
+    if not one.findings:
+        return 1.0, 0.0
+    name = ranked(one)[0]
+    return one.findings[name].probability, float(name in one.right)
 
 
 def brier(pairs: np.ndarray) -> float:

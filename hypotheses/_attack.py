@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from correlator.model.effects import periods
 from correlator.model.evidence import (
     BASELINE,
     INCIDENT,
@@ -88,11 +89,11 @@ def _without_metrics(evidence: Evidence) -> Evidence:
 def _resampled(evidence: Evidence, seed: int) -> Evidence:
     """Blocks drawn with replacement within each period; a block drawn twice counts as two."""
     rng = np.random.default_rng(seed)
-    pairs = pd.concat([frame[["period", "block"]].astype(str) for frame in (evidence.requests, evidence.series)])
+    frames = (evidence.requests, evidence.series)
     drawn = []
-    for period in (BASELINE, INCIDENT):
-        mine = np.unique(pairs.loc[pairs["period"] == period, "block"].to_numpy(dtype=str))
-        drawn += [(period, block) for block in rng.choice(mine, len(mine))] if len(mine) else []
+    for side, period in enumerate((BASELINE, INCIDENT)):
+        mine = sorted({name for frame in frames for name in frame["block"][periods(frame)[side]].unique()})
+        drawn += [(period, mine[i]) for i in rng.integers(0, len(mine), len(mine))] if mine else []
     return replace(evidence, requests=_drawn(evidence.requests, drawn), series=_drawn(evidence.series, drawn))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
-from correlator.model.effects import MIN_BLOCKS
-from correlator.model.evidence import BASELINE, BLOCK_NS, INCIDENT, Evidence, Interval
+from correlator.model.effects import MIN_BLOCKS, Floats, block_codes, periods, ranked
+from correlator.model.evidence import BLOCK_NS, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Events, Signal
 from hypotheses._contract import Test
@@ -35,7 +36,7 @@ def climbs(signal: Signal) -> Test:
         if any(len(means) < 2 * MIN_BLOCKS for means in stretches):
             return too_few_blocks(min(map(len, stretches)))
         steady = [_steadiness(means) for means in stretches]
-        grown = max(float(means.iloc[-1] / max(means.iloc[0], 1.0)) for means in _lives(evidence, frame.rows, signal))
+        grown = max(float(means[-1] / max(means[0], 1.0)) for means in _lives(evidence, frame.rows, signal))
         held = min(steady) >= STEADY and grown >= LARGE
         text = (
             f"{named(signal)} grew ×{grown:.2f}; steadiness before and in the incident {steady[0]:.2f}, {steady[1]:.2f}"
@@ -58,34 +59,39 @@ def resets_at_start(signal: Signal) -> Test:
         if len(lives) < 2:
             return untestable(("engine_start",), "the engine was not restarted while its memory was measured")
         pairs = list(pairwise(lives))
-        fell = [after.iloc[0] < (before.iloc[0] + before.iloc[-1]) / 2 < before.iloc[-1] for before, after in pairs]
+        fell = [after[0] < (before[0] + before[-1]) / 2 < before[-1] for before, after in pairs]
         text = f"{named(signal)} fell back at {sum(fell)} of {len(fell)} restarts"
         return Reading(Outcome.HELD if all(fell) else Outcome.FAILED, text)
 
     return Test(f"{named(signal)} falls back at a restart", read, (signal,))
 
 
-def _stretches(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[pd.Series]:
+def _stretches(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[Floats]:
     """Per window the means by block of the longest life in it."""
-    return [max(_lives(evidence, rows[rows["period"] == p], signal), key=len) for p in (BASELINE, INCIDENT)]
+    return [max(_lives(evidence, rows[side], signal), key=len) for side in periods(rows)]
 
 
-def _lives(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[pd.Series]:
+def _lives(evidence: Evidence, rows: pd.DataFrame, signal: Signal) -> list[Floats]:
     """Means by block in order of time, cut where the engine started again; never empty.
 
     A row during which it started tells of both lives, and so of neither.
     """
-    known = rows[rows[signal.name].notna() & (rows["period"] != "")]
-    starts = pd.Series(sorted(e.unix_nano for e in evidence.events if e.name in STARTS), dtype="int64")
-    begun = starts.searchsorted(known["start"])
-    known = known[begun == starts.searchsorted(known["start"] + ROW_NS)]
-    life = starts.searchsorted(known["start"], side="right")
-    means = known.groupby([life, known["block"].astype(str)]).agg(at=("start", "min"), value=(signal.name, "mean"))
-    means = means.sort_values("at")
-    return [group["value"] for _, group in means.groupby(level=0)] or [pd.Series(dtype=float)]
+    starts = np.sort(np.array([e.unix_nano for e in evidence.events if e.name in STARTS], dtype=np.int64))
+    values, at = rows[signal.name].to_numpy(dtype=float), rows["start"].to_numpy(dtype=np.int64)
+    whole = np.searchsorted(starts, at) == np.searchsorted(starts, at + ROW_NS)
+    known = whole & ~np.isnan(values) & np.any(periods(rows), axis=0)
+    life = np.searchsorted(starts, at[known], side="right")
+    pairs = np.stack([life, block_codes(rows)[known]], axis=1)
+    found, place = np.unique(pairs, axis=0, return_inverse=True)
+    means = np.bincount(place, values[known]) / np.bincount(place)
+    began = np.full(len(found), np.iinfo(np.int64).max)
+    np.minimum.at(began, place, at[known])
+    order = np.argsort(began, kind="stable")
+    lives = found[order, 0]
+    return [means[order][lives == life] for life in np.unique(lives)] or [np.empty(0)]
 
 
-def _steadiness(means: pd.Series) -> float:
+def _steadiness(means: Floats) -> float:
     """Spearman's correlation with time; 0 where nothing moved."""
-    ranks = means.rank().reset_index(drop=True)
-    return 0.0 if ranks.nunique() < 2 else float(ranks.corr(pd.Series(range(len(ranks)), dtype=float)))
+    ranks = ranked(means)
+    return 0.0 if len(np.unique(ranks)) < 2 else float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])

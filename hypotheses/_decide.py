@@ -24,7 +24,7 @@ class Direction(StrEnum):
     DOWN = "down"
 
 
-def moved(effect: Effect, direction: Direction, smallest: float, what: str, trace_ids: tuple[str, ...] = ()) -> Reading:
+def moved(effect: Effect, direction: Direction, smallest: float, what: str) -> Reading:
     """Judge a change against `smallest`, given in the effect's own unit (a ratio, or a difference)."""
     interval = effect.interval
     up = direction is Direction.UP
@@ -34,7 +34,7 @@ def moved(effect: Effect, direction: Direction, smallest: float, what: str, trac
     reached = interval.value >= edge if up else interval.value <= edge
     excluded = interval.high < edge if up else interval.low > edge
     outcome = Outcome.HELD if reached and p <= TAIL else Outcome.FAILED if excluded else Outcome.INCONCLUSIVE
-    return Reading(outcome, f"{what} {spelled(interval)}", interval, p, effect.blocks, trace_ids)
+    return Reading(outcome, f"{what} {spelled(interval)}", interval, p, effect.blocks)
 
 
 def stayed(effect: Effect, within: float, what: str) -> Reading:

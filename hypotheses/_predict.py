@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from correlator.model.effects import Effect, difference, ratio
-from correlator.model.evidence import BASELINE, INCIDENT, Evidence
+from correlator.model.effects import Effect, Floats, difference, periods, ratio
+from correlator.model.evidence import BASELINE, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Signal
 from hypotheses._contract import Test
@@ -30,7 +30,8 @@ def shifted(signal: Signal, direction: Direction, at_least: float, statistic: st
         effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
         if effect is None:
             return too_few_blocks()
-        return _moved(effect, direction, at_least, named(signal, statistic), examples(frame.rows, signal, direction))
+        reading = _moved(effect, direction, at_least, named(signal, statistic))
+        return shown_by(reading, frame.rows, signal, direction)
 
     return Test(f"{named(signal, statistic)} {way} by a factor of at least {at_least:g}", read, (signal,))
 
@@ -46,15 +47,15 @@ def shifted_by(signal: Signal, direction: Direction, at_least: float) -> Test:
         effect = difference(frame.rows, signal.name, "mean", frame.weight(signal), signal.unit)
         if effect is None:
             return too_few_blocks()
-        return _moved(effect, direction, at_least, named(signal), examples(frame.rows, signal, direction))
+        return shown_by(_moved(effect, direction, at_least, named(signal)), frame.rows, signal, direction)
 
     return Test(f"{named(signal)} {way} by at least {at_least:g}", read, (signal,))
 
 
-def _moved(effect: Effect, direction: Direction, at_least: float, what: str, traces: tuple[str, ...]) -> Reading:
+def _moved(effect: Effect, direction: Direction, at_least: float, what: str) -> Reading:
     """What never varied was no trial: it has no p-value, and does not count among those that chance might have won
     (independent filtering, Bourgon et al. 2010)."""
-    reading = moved(effect, direction, at_least, what, traces)
+    reading = moved(effect, direction, at_least, what)
     return replace(reading, p_value=None) if spelled(effect.interval) == UNCHANGED else reading
 
 
@@ -112,14 +113,17 @@ def nearer_to_one(share: Signal, left: Signal, at_least: float, otherwise: Signa
     return Test(rose.statement, read, (share, left))
 
 
-def examples(rows: pd.DataFrame, signal: Signal, direction: Direction = Direction.UP) -> tuple[str, ...]:
-    """Three traces of the incident that show it most."""
-    if "trace_id" not in rows:
-        return ()
-    values = np.where(rows["period"] == INCIDENT, rows[signal.name].to_numpy(dtype=float), np.nan)
-    order = np.argsort(values if direction is Direction.DOWN else -values, kind="stable")[:3]
+def shown_by(
+    reading: Reading, rows: pd.DataFrame, values: Signal | Floats, direction: Direction = Direction.UP
+) -> Reading:
+    """The reading with the three traces of the incident that show it most, where it held."""
+    if reading.outcome is not Outcome.HELD or "trace_id" not in rows:
+        return reading
+    measured = rows[values.name].to_numpy(dtype=float) if isinstance(values, Signal) else values
+    measured = np.where(periods(rows)[1], measured, np.nan)
+    order = np.argsort(measured if direction is Direction.DOWN else -measured, kind="stable")[:3]
     ids = rows["trace_id"].array
-    return tuple(str(ids[at]) for at in order[~np.isnan(values[order])])
+    return replace(reading, trace_ids=tuple(str(ids[at]) for at in order[~np.isnan(measured[order])]))
 
 
 def named(signal: Signal, statistic: str = "mean") -> str:

@@ -20,7 +20,7 @@ from correlator.model.worth import LATENCY_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spared, spelled
 from hypotheses._frames import frame_with, incident_with, too_few_blocks, untestable
-from hypotheses._predict import examples
+from hypotheses._predict import shown_by
 from hypotheses._tokens import batch_accounts, decoding_accounts
 
 CORRELATION = 0.1
@@ -49,7 +49,7 @@ def rises_with(effect: Signal, cause: Signal, in_incident: bool = False) -> Test
         held = interval.value >= CORRELATION and found.p_above <= TAIL
         outcome = Outcome.HELD if held else Outcome.FAILED if interval.high < CORRELATION else Outcome.INCONCLUSIVE
         text = f"rank correlation of {effect.name} with {cause.name} {spelled(interval)}"
-        return Reading(outcome, text, interval, found.p_above, found.blocks, examples(rows, cause))
+        return shown_by(Reading(outcome, text, interval, found.p_above, found.blocks), rows, cause)
 
     return Test(f"{effect.name} rises with {cause.name}", read, (effect, cause))
 
@@ -130,8 +130,7 @@ def _share(
     outcome = Outcome.HELD if held else Outcome.FAILED if interval.high < at_least else Outcome.INCONCLUSIVE
     share = f"{interval.value:.0%} ({interval.low:.0%} to {interval.high:.0%})"
     text = f"{spelled_parts} makes up {share} of the change of {whole.name}"
-    slow = examples(rows.assign(together=together), Signal("together", "s", "")) if "trace_id" in rows else ()
-    return Reading(outcome, text, interval, found.p_above, found.blocks, slow)
+    return shown_by(Reading(outcome, text, interval, found.p_above, found.blocks), rows, together)
 
 
 def _tail(rows: pd.DataFrame, whole: Signal) -> pd.DataFrame:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
 import pandas as pd
 
-from correlator.model.effects import MIN_BLOCKS, Effect, difference, ratio
+from correlator.model.effects import MIN_BLOCKS, Effect, difference, periods, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Signal
@@ -112,13 +113,13 @@ def hits_all_alike() -> Test:
 
 def _groups(rows: pd.DataFrame, measure: Yardstick) -> Iterator[tuple[str, Effect]]:
     """Each attribute value that at least ten requests of either window have, with its effect."""
-    told = rows["period"] != ""
-    compared = rows[told].reindex(columns=[measure.signal.name, "period", "block"])
+    compared = rows.reindex(columns=[measure.signal.name, "period", "block"])
+    sides = periods(compared)
     for column in _attributes(rows, measure):
-        values = rows.loc[told, column]
-        counts = pd.crosstab(values, compared["period"])
-        often = counts[(counts.reindex(columns=[BASELINE, INCIDENT], fill_value=0) >= MIN_REQUESTS).all(axis=1)]
-        effects = [(v, measure.of(compared[(values == v).to_numpy()])) for v in often.index if len(often) > 1]
+        values, names = pd.factorize(rows[column], sort=True)
+        counts = [np.bincount(values[side] + 1, minlength=len(names) + 1)[1:] for side in sides]
+        often = np.flatnonzero(np.min(counts, axis=0) >= MIN_REQUESTS)
+        effects = [(names[i], measure.of(compared[values == i])) for i in often if len(often) > 1]
         yield from ((f"{column.removeprefix('attribute.')}={v}", e) for v, e in effects if e is not None)
 
 

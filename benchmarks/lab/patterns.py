@@ -51,8 +51,9 @@ def _sampled(folder: Path) -> list[Path]:
 
 
 def _lossy(folder: Path) -> list[Path]:
-    """A tenth of the export requests with spans never arrived."""
-    rng = np.random.default_rng(len(folder.name))
+    """A tenth of the export requests with spans never arrived; which ones, the incident's seed and name say."""
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    rng = np.random.default_rng([truth["seed"], *f"{truth['name']} lossy".encode()])
     return _with_traces(folder, "seen-lossy.jsonl", (line for line in _lines(folder) if rng.random() >= LOST))
 
 

@@ -29,6 +29,25 @@ FAULT_METRICS = "'tollens_gpu_available', 'DCGM_FI_DEV_XID_ERRORS', 'DCGM_FI_DEV
 """Whoever sends these would tell of faults, too: our sampler listens for Xids, DCGM has the last one as a gauge."""
 PLATFORM = "'kernel', 'kubernetes', 'nccl', 'otelcol'"
 """Whose logs are not an application's: that they tell of no retry or time-out means nothing."""
+ENGINES = "ServiceName IN ('vllm', 'sglang', 'tgi', 'llama.cpp', 'ollama')"
+SOURCES = {
+    "otel_traces": {"traces": ""},
+    "otel_logs": {
+        "engine_log": ENGINES,
+        "application_log": f"NOT {ENGINES} AND ServiceName NOT IN ({PLATFORM})",
+        "cluster_events": "ServiceName = 'kubernetes'",
+        "nccl_log": "ServiceName = 'nccl'",
+        "collector_log": "ServiceName = 'otelcol'",
+        "kernel_log": "ServiceName = 'kernel'",
+    },
+    "otel_metrics_gauge": {
+        "gpu_faults": f"MetricName IN ({FAULT_METRICS}) AND {RECORDED}",
+        "process_metrics": f"MetricName = 'process_start_time_seconds' AND {RECORDED}",
+        "adapter_metrics": f"MetricName = '{SHOWN}' AND {RECORDED}",
+        "engine_metrics": f"match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]') AND {RECORDED}",
+    },
+}
+"""Kinds of source by the table that holds their records: which of its rows are theirs, all where nothing is said."""
 MESSAGES = 50
 """Problems spelled out; the rest is only counted."""
 
@@ -110,35 +129,21 @@ def _time(table: str) -> str:
 
 def read_extents(store: Store, spans: pd.DataFrame, within: Within) -> dict[str, Window]:
     """From the first record to the last of each kind of source that was there at all."""
-    log, engines = "otel_logs", "ServiceName IN ('vllm', 'sglang', 'tgi', 'llama.cpp', 'ollama')"
-    sources = {
-        "traces": ("otel_traces", "Timestamp", "1"),
-        "engine_log": (log, "Timestamp", engines),
-        "application_log": (log, "Timestamp", f"NOT {engines} AND ServiceName NOT IN ({PLATFORM})"),
-        "cluster_events": (log, "Timestamp", "ServiceName = 'kubernetes'"),
-        "nccl_log": (log, "Timestamp", "ServiceName = 'nccl'"),
-        "collector_log": (log, "Timestamp", "ServiceName = 'otelcol'"),
-        "kernel_log": (log, "Timestamp", "ServiceName = 'kernel'"),
-        "gpu_faults": ("otel_metrics_gauge", "TimeUnix", f"MetricName IN ({FAULT_METRICS}) AND {RECORDED}"),
-        "process_metrics": (
-            "otel_metrics_gauge",
-            "TimeUnix",
-            f"MetricName = 'process_start_time_seconds' AND {RECORDED}",
-        ),
-        "adapter_metrics": ("otel_metrics_gauge", "TimeUnix", f"MetricName = '{SHOWN}' AND {RECORDED}"),
-        "engine_metrics": (
-            "otel_metrics_gauge",
-            "TimeUnix",
-            f"match(MetricName, '^(vllm|sglang|tgi|trtllm)[:_]') AND {RECORDED}",
-        ),
-    }
     union = " UNION ALL ".join(
-        f"""SELECT '{name}' AS source, toUnixTimestamp64Nano(min({time})) AS low,
-                   toUnixTimestamp64Nano(max({time})) AS high, count() AS n FROM {table}
-            WHERE {during(time, within)} AND {which}"""
-        for name, (table, time, which) in sources.items()
+        f"SELECT arrayJoin([{', '.join(_extent(name, _time(table), which) for name, which in sources.items())}]) AS s"
+        f" FROM {table} WHERE {during(_time(table), within)}"
+        for table, sources in SOURCES.items()
     )
-    rows = store.query(union)
+    rows = store.query(f"SELECT s.1 AS source, s.2 AS low, s.3 AS high, s.4 AS n FROM ({union})")
     found = {row.source: Window(int(row.low), int(row.high) + 1) for row in rows.itertuples() if row.n > 0}
     named = spans.loc[spans["instance"] != "", "start"] if len(spans) else spans
     return found | ({"instance_ids": Window(int(named.min()), int(named.max()) + 1)} if len(named) else {})
+
+
+def _extent(name: str, time: str, which: str) -> str:
+    low, high, count = (
+        (f"minIf({time}, {which})", f"maxIf({time}, {which})", f"countIf({which})")
+        if which
+        else (f"min({time})", f"max({time})", "count()")
+    )
+    return f"('{name}', toUnixTimestamp64Nano({low}), toUnixTimestamp64Nano({high}), {count})"

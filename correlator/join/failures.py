@@ -60,22 +60,28 @@ def with_failures(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFra
     """Requests with a column for each kind of failure: 1 where the request failed of it."""
     if requests.empty or n.ERROR.name not in requests:
         return requests
-    text = _text(requests, "error_text") + " " + _text(requests, "error_type")
-    kind = _told(text).fillna(requests["trace_id"].map(_by_trace(events)))
-    return requests.assign(**{s.name: of_failures(requests, kind == s.name, kind.notna()) for s in PATTERNS})
+    failed = requests[requests[n.ERROR.name] > 0]
+    text = _text(failed, "error_text") + " " + _text(failed, "error_type")
+    kind = _told(text).fillna(failed["trace_id"].map(_by_trace(events)))
+    return of_failures(requests, kind, [signal.name for signal in PATTERNS])
 
 
-def of_failures(requests: pd.DataFrame, named: pd.Series, told: pd.Series) -> pd.Series:
-    """1 where the request failed and was `named`, unknown where it failed and neither its text nor what was `told`
-    says why; `error.type` alone is a status as often as a reason.
+def of_failures(requests: pd.DataFrame, kind: pd.Series, kinds: Iterable[str]) -> pd.DataFrame:
+    """Requests with a column for each of `kinds`: 1 where the request failed and its `kind` is that; unknown where it
+    failed and neither a kind nor its text says why. `error.type` alone is a status as often as a reason.
 
-    Unknown altogether where most failures are silent: the few that speak are no sample of them.
+    `kind` is that of failed requests, null where unknown. Where most failures are silent all is unknown: the few that
+    speak are no sample of them.
     """
-    failed = requests[n.ERROR.name] > 0
-    silent = failed & (_text(requests, "error_text").str.strip() == "") & ~told
-    if silent.sum() > failed.sum() / 2:
-        return pd.Series(np.nan, index=requests.index)
-    return (failed & named).astype(float).mask(silent)
+    failed = requests[requests[n.ERROR.name] > 0]
+    silent = (_text(failed, "error_text").str.strip() == "") & kind.isna()
+    if silent.sum() > len(failed) / 2:
+        return requests.assign(**dict.fromkeys(kinds, np.nan))
+    columns = {name: np.zeros(len(requests)) for name in kinds}
+    at = np.flatnonzero(requests[n.ERROR.name].to_numpy() > 0)
+    for name, column in columns.items():
+        column[at] = (kind == name).astype(float).mask(silent)
+    return requests.assign(**columns)
 
 
 def with_failure_counts(series: pd.DataFrame, events: Iterable[Event], logs: Collection[Window]) -> pd.DataFrame:

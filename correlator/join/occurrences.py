@@ -137,9 +137,9 @@ def _deploys(facts: Iterable[Fact]) -> Iterable[Event]:
 
 
 def _span_events(spans: pd.DataFrame) -> Iterable[Event]:
-    for row in spans[spans["name"] == "Overall Loading"].itertuples():
+    for row in spans.loc[spans["name"] == "Overall Loading", ["start", "service"]].itertuples():
         yield Event(Events.ENGINE_START, int(row.start), row.service)
-    failed = spans[spans["failed"].astype(bool)]
+    failed = spans.loc[spans["failed"].astype(bool), ["start", "service", "trace_id", "message", "exception"]]
     failed = failed.assign(text=failed["message"] + " " + failed["exception"])
     for row in failed[failed["text"].str.contains(PINGS_REFUSED)].itertuples():
         yield Event(Events.KEEPALIVE_REFUSED, int(row.start), row.service, row.trace_id)
@@ -179,7 +179,7 @@ def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
         ("fingerprint", "engine.fingerprint", ~embeds),
         ("version", "service.version", spans["version"] != ""),
     ):
-        rows = spans[of & (spans[column] != "")]
+        rows = spans[["service", column, "start"]][of & (spans[column] != "")]
         first = rows.groupby(["service", column])["start"].min()
         for (service, value), time in first.items():
             yield Fact(name, str(value), int(time), str(service))

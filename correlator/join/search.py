@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 
 from correlator.model.effects import MIN_BLOCKS
 from correlator.model.evidence import BLOCK_NS, Evidence, Window, Windows
@@ -14,11 +15,21 @@ from correlator.model.names import Signal
 GRID = 80
 """Stretches are searched on at most this many cells (their number costs squared); longer data gets longer cells."""
 SHUFFLES = 99
+CHUNKS = 9
 MIN_CELLS = MIN_BLOCKS
 ONSET_NS = 60_000_000_000
 """How wrong a given onset may be (DESIGN 5); at most a third of the shorter window."""
 CLEARER = 1.25
 """A moved onset must separate the windows by this much more than the given one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Means of a signal by stretch of time: where each begins (Unix ns), and how long all are (ns)."""
+
+    starts: np.ndarray
+    values: np.ndarray
+    width: int
 
 
 def stretches(evidence: Evidence, signals: Iterable[Signal]) -> list[Windows]:
@@ -29,10 +40,10 @@ def stretches(evidence: Evidence, signals: Iterable[Signal]) -> list[Windows]:
     found = []
     for signal in signals:
         cells = _cells(evidence, signal, BLOCK_NS)
-        if cells is None or cells["value"].nunique() < 3:
+        if cells is None or len(np.unique(cells.values)) < 3:
             continue
         for to_the_end in (False, True):
-            stretch = _standing_out(cells["value"].to_numpy(dtype=float), to_the_end)
+            stretch = _standing_out(cells.values, to_the_end)
             if stretch is not None:
                 found.append(_windows(cells, *stretch))
     return found
@@ -48,7 +59,7 @@ def refined(evidence: Evidence, windows: Windows, signal: Signal) -> Windows:
     cells = _cells(evidence, signal, BLOCK_NS // 2, Window(base.start, incident.end))
     if cells is None or incident.start - base.end > BLOCK_NS:
         return windows
-    starts, values = cells["start"].to_numpy(dtype=np.int64), cells["value"].to_numpy(dtype=float)
+    starts, values = cells.starts, cells.values
     cuts = [c for c in range(MIN_CELLS, len(values) - MIN_CELLS) if abs(starts[c] - incident.start) <= reach]
     if not cuts:
         return windows
@@ -66,7 +77,7 @@ def begun(evidence: Evidence, signal: Signal, within: Window, near: Window) -> i
     cells = _cells(evidence, signal, BLOCK_NS // 2, within)
     if cells is None:
         return None
-    starts, values = cells["start"].to_numpy(dtype=np.int64), cells["value"].to_numpy(dtype=float)
+    starts, values = cells.starts, cells.values
     cuts = [c for c in range(MIN_CELLS, len(values) - MIN_CELLS) if near.start <= starts[c] <= near.end]
     if not cuts:
         return None
@@ -75,36 +86,45 @@ def begun(evidence: Evidence, signal: Signal, within: Window, near: Window) -> i
 
 
 def _standing_out(values: np.ndarray, to_the_end: bool) -> tuple[int, int] | None:
+    """Shuffles are looked at a few at a time, until so many scored as high that the others cannot matter any more."""
+    (score,), i, j = _scan(values[None, :], to_the_end)
     shuffled = np.random.default_rng(len(values)).permuted(np.tile(values, (SHUFFLES, 1)), axis=1)
-    scores, i, j = _scan(np.vstack([values, shuffled]), to_the_end)
-    return (int(i), int(j)) if np.sum(scores[1:] >= scores[0]) + 1 <= 0.05 * (SHUFFLES + 1) else None
+    as_high, allowed = 0, int(0.05 * (SHUFFLES + 1)) - 1
+    for some in np.array_split(shuffled, CHUNKS):
+        as_high += int(np.sum(_scan(some, to_the_end)[0] >= score))
+        if as_high > allowed:
+            return None
+    return i, j
 
 
-def _windows(cells: pd.DataFrame, i: int, j: int) -> Windows:
-    starts, width = cells["start"].to_numpy(dtype=np.int64), cells.attrs["width"]
-    return Windows(Window(int(starts[0]), int(starts[i])), Window(int(starts[i]), int(starts[j - 1]) + width))
+def _windows(cells: Cells, i: int, j: int) -> Windows:
+    starts = cells.starts
+    return Windows(Window(int(starts[0]), int(starts[i])), Window(int(starts[i]), int(starts[j - 1]) + cells.width))
 
 
-def _cells(evidence: Evidence, signal: Signal, width: int, within: Window | None = None) -> pd.DataFrame | None:
+def _cells(evidence: Evidence, signal: Signal, width: int, within: Window | None = None) -> Cells | None:
     """Mean of the signal by cell of equal width (at least `width` ns), logarithmic for times."""
     frames = (f for f in (evidence.requests, evidence.series) if signal.name in f and f[signal.name].notna().any())
     marked = next(frames, None)
     if marked is None:
         return None
-    rows = marked[marked[signal.name].notna()]
+    start, value = marked["start"].to_numpy(dtype=np.int64), marked[signal.name].to_numpy(dtype=float)
+    known = ~np.isnan(value)
     if within is not None:
-        rows = rows[(rows["start"] >= within.start) & (rows["start"] < within.end)]
-    if rows.empty:
+        known &= (start >= within.start) & (start < within.end)
+    if not known.any():
         return None
-    extent = int(rows["start"].max() - rows["start"].min())
-    width = max(width, -(-extent // (GRID * BLOCK_NS)) * BLOCK_NS)
-    cell = (rows["start"] - rows["start"].min()) // width
-    value = rows[signal.name].astype(float).groupby(cell).mean()
-    table = pd.DataFrame({"start": value.index * width + rows["start"].min(), "value": value.to_numpy()})
+    start, value = start[known], value[known]
+    first = int(start.min())
+    width = max(width, -(-(int(start.max()) - first) // (GRID * BLOCK_NS)) * BLOCK_NS)
+    cell = (start - first) // width
+    count = np.bincount(cell)
+    filled = np.flatnonzero(count)
+    means = np.bincount(cell, value)[filled] / count[filled]
     if signal.unit == "s":
-        table["value"] = np.log(table["value"].clip(lower=1e-6))
-    table.attrs["width"] = width
-    return table if len(table) >= 2 * MIN_CELLS else None
+        means = np.log(np.maximum(means, 1e-6))
+    cells = Cells(first + filled * width, means, width)
+    return cells if len(means) >= 2 * MIN_CELLS else None
 
 
 def _scan(rows: np.ndarray, to_the_end: bool = False) -> tuple[np.ndarray, int, int]:
@@ -112,18 +132,23 @@ def _scan(rows: np.ndarray, to_the_end: bool = False) -> tuple[np.ndarray, int, 
 
     `i` and `j` are those of the first row.
     """
-    count = rows.shape[1]
-    i, j = np.meshgrid(np.arange(MIN_CELLS, count - MIN_CELLS + 1), np.arange(2 * MIN_CELLS, count + 1), indexing="ij")
-    ok = (j - i >= MIN_CELLS) & ((j == count) | (not to_the_end))
-    i, j = i[ok], j[ok]
+    i, j = _pairs(rows.shape[1], to_the_end)
     total, square = (np.pad(np.cumsum(power, axis=1), ((0, 0), (1, 0))) for power in (rows, rows**2))
-    inside, before = j - i, i
-    mean_in, mean_before = (total[:, j] - total[:, i]) / inside, total[:, i] / before
-    spread = (square[:, j] - square[:, i] - inside * mean_in**2) + (square[:, i] - before * mean_before**2)
-    error = np.sqrt(np.maximum(spread / np.maximum(inside + before - 2, 1), 1e-12) * (1 / inside + 1 / before))
+    earlier = total.take(i, axis=1)
+    mean_in, mean_before = (total.take(j, axis=1) - earlier) / (j - i), earlier / i
+    spread = square.take(j, axis=1) - (j - i) * mean_in**2 - i * mean_before**2
+    error = np.sqrt(np.maximum(spread / np.maximum(j - 2, 1), 1e-12) * (1 / (j - i) + 1 / i))
     score = (mean_in - mean_before) / error
     at = int(np.argmax(score[0]))
     return score.max(axis=1), int(i[at]), int(j[at])
+
+
+@lru_cache(maxsize=2 * GRID)
+def _pairs(count: int, to_the_end: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Where a stretch may begin and end."""
+    i, j = np.meshgrid(np.arange(MIN_CELLS, count - MIN_CELLS + 1), np.arange(2 * MIN_CELLS, count + 1), indexing="ij")
+    ok = (j - i >= MIN_CELLS) & ((j == count) | (not to_the_end))
+    return i[ok], j[ok]
 
 
 def _separation(values: np.ndarray, cut: int) -> float:

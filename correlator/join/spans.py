@@ -64,8 +64,6 @@ def read_spans(store: Store, limit: int = TRACES, within: Within = None, resourc
     scope = store.query(_SCOPE, keys=SCOPE_KEYS, values=SCOPE_VALUES)
     by_hash = store.query(_RESOURCES).itertuples() if resources else ()
     store.query("DROP TABLE chosen")
-    for signal in span_attributes():
-        table[signal] = pd.to_numeric(table[signal], errors="coerce")
     return Spans(table, scope, 1.0 / modulus, {int(row.resource): dict(row.attributes) for row in by_hash})
 
 
@@ -81,9 +79,9 @@ def _traces(store: Store, table: str, inside: str) -> int:
     return int(store.query(f"SELECT uniq(TraceId) AS n FROM {table} WHERE TraceId != '' AND {inside}")["n"][0])
 
 
-def _first(names: tuple[str, ...], alias: str) -> str:
+def _first(names: tuple[str, ...]) -> str:
     looked_up = ", ".join(f"nullIf(SpanAttributes['{name}'], '')" for name in names)
-    return f"coalesce({looked_up}, '') AS `{alias}`"
+    return f"coalesce({looked_up}, '')"
 
 
 _CHOOSE = """
@@ -101,7 +99,8 @@ SELECT TraceId AS trace_id, SpanId AS span_id, ParentSpanId AS parent_id, toStri
        arrayStringConcat(arrayMap(m -> m['exception.message'], event_attributes), ' ') AS exception,
        ResourceAttributes['host.name'] AS host, ResourceAttributes['service.version'] AS version,
        ResourceAttributes['service.instance.id'] AS instance, toInt64(cityHash64(ResourceAttributes)) AS resource,
-       {", ".join(_first(names, alias) for alias, names in (TEXTS | span_attributes()).items())}
+       {", ".join(f"{_first(names)} AS `{alias}`" for alias, names in TEXTS.items())},
+       {", ".join(f"toFloat64OrNull({_first(names)}) AS `{alias}`" for alias, names in span_attributes().items())}
 FROM chosen
 ORDER BY start, span_id
 SETTINGS optimize_functions_to_subcolumns = 0

@@ -67,7 +67,7 @@ READ = frozenset(c.signal.name for c in (*CANDIDATES, CLIENT_TAIL)) | {
 def measured(evidence: Evidence) -> Evidence:
     """Only what a symptom is told by: cheap to look at with many windows."""
     frames = [
-        frame[[c for c in frame if c in KEYS or c == "service" or c.removeprefix("n.") in READ]]
+        frame[[c for c in frame if c in KEYS or c.removeprefix("n.") in READ]]
         for frame in (evidence.requests, evidence.series)
     ]
     return replace(evidence, requests=frames[0], series=frames[1])

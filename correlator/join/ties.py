@@ -38,8 +38,9 @@ def with_events(requests: pd.DataFrame, events: Iterable[Event]) -> pd.DataFrame
     if requests.empty:
         return requests
     overflown = {e.trace_id for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.trace_id}
-    refused = requests["trace_id"].isin(overflown) & (requests[n.ERROR.name] > 0)
-    requests = requests.assign(**{n.CONTEXT_ERROR.name: of_failures(requests, refused, refused)})
+    failed = requests.loc[requests[n.ERROR.name] > 0, "trace_id"]
+    kind = pd.Series(n.CONTEXT_ERROR.name, failed.index).where(failed.isin(overflown))
+    requests = of_failures(requests, kind, [n.CONTEXT_ERROR.name])
     requests = _with_refused_tokens(requests, events)
     starts = np.sort([e.unix_nano for e in events if e.name in (n.Events.ENGINE_START, n.Events.ENGINE_READY)])
     if not len(starts):

@@ -24,9 +24,9 @@ def with_tree(spans: pd.DataFrame) -> pd.DataFrame:
     """
     spans = spans.reset_index(drop=True)
     spans["trace"] = pd.factorize(spans["trace_id"])[0]
-    keys = pd.MultiIndex.from_frame(spans[["trace", "span_id"]])
-    wanted = pd.MultiIndex.from_frame(spans[["trace", "parent_id"]])
-    parent = keys.get_indexer(wanted).astype(np.int64)
+    names, known = pd.factorize(pd.concat([spans["span_id"], spans["parent_id"]]))
+    keys = spans["trace"].to_numpy() * np.int64(len(known)) + names.reshape(2, -1)
+    parent = pd.Index(keys[0]).get_indexer(keys[1]).astype(np.int64)
     parent[parent == np.arange(len(spans))] = -1
     spans["orphan"] = (parent < 0) & (spans["parent_id"] != "")
     spans["parent"] = _adopted(spans, parent)

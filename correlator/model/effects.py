@@ -74,9 +74,9 @@ def share_of_change(frame: pd.DataFrame, part: Floats, total: Floats) -> Effect 
     when `total` did not grow.
     """
     known = ~(np.isnan(part) | np.isnan(total))
-    codes = _codes(frame)
+    codes = block_codes(frame)
     draws, points, blocks = {}, {}, []
-    for side, when in zip((BASELINE, INCIDENT), _periods(frame), strict=True):
+    for side, when in zip((BASELINE, INCIDENT), periods(frame), strict=True):
         rows = known & when
         value = _sums(codes[rows], part[rows], total[rows])
         if len(value) < MIN_BLOCKS:
@@ -113,9 +113,9 @@ def rank_correlation(frame: pd.DataFrame, effect: str, cause: str) -> Effect | N
     values = values[known]
     if len(values) < 2 * MIN_BLOCKS or any(len(np.unique(column)) < 2 for column in values.T):
         return None
-    ranks = np.stack([_ranked(column) for column in values.T], axis=1)
+    ranks = np.stack([ranked(column) for column in values.T], axis=1)
     ranks = (ranks - ranks.mean(axis=0)) / len(ranks)
-    sums = _sums(_codes(frame)[known], *ranks.T, ranks[:, 0] ** 2, ranks[:, 1] ** 2, ranks[:, 0] * ranks[:, 1])
+    sums = _sums(block_codes(frame)[known], *ranks.T, ranks[:, 0] ** 2, ranks[:, 1] ** 2, ranks[:, 0] * ranks[:, 1])
     blocks = len(sums)
     if blocks < 2 * MIN_BLOCKS:
         return None
@@ -134,36 +134,41 @@ def _pearson(sums: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
+    """Per block its sum and its mass; `drawn`: the mean of each draw of as many blocks."""
+
     sums: Floats
     counts: Floats
+    drawn: Floats
 
 
 def _sides(frame: pd.DataFrame, column: str, statistic: str, weight: str | None) -> tuple[_Side, _Side] | None:
     values = frame[column].to_numpy(dtype=float)
     mass = np.nan_to_num(frame[weight].to_numpy(dtype=float)) if weight else np.ones(len(values))
     known = ~np.isnan(values) & (mass > 0)
-    codes = _codes(frame)
+    codes = block_codes(frame)
     sides = []
-    for when in _periods(frame):
+    for when in periods(frame):
         rows = known & when
         side = _side(codes[rows], values[rows], mass[rows], statistic)
-        if len(side.sums) < MIN_BLOCKS:
+        if side is None:
             return None
         sides.append(side)
     return sides[0], sides[1]
 
 
-def _side(codes: Codes, values: Floats, mass: Floats, statistic: str) -> _Side:
-    """Per block: the statistic times the block's mass, and the mass."""
-    sums = _sums(codes, mass, values * mass)
-    if statistic == "mean":
-        return _Side(sums[:, 2], sums[:, 1])
-    quantiles = _quantiles(codes, values, QUANTILES[statistic])
-    return _Side(quantiles * sums[:, 1], sums[:, 1])
+def _side(codes: Codes, values: Floats, mass: Floats, statistic: str) -> _Side | None:
+    """A block's sum is its statistic times its mass; None of too few blocks."""
+    _, counts, sums = _sums(codes, mass, values * mass).T
+    if len(sums) < MIN_BLOCKS:
+        return None
+    if statistic != "mean":
+        sums = _quantiles(codes, values, QUANTILES[statistic]) * counts
+    weights = _multinomial(len(sums))
+    return _Side(sums, counts, (weights @ sums) / np.maximum(weights @ counts, FLOOR))
 
 
-def _periods(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Rows of the baseline and of the incident."""
+def periods(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows are of the baseline, and which of the incident."""
     period = frame["period"].array
     if isinstance(period, pd.Categorical):
         place = {name: code for code, name in enumerate(period.categories)}
@@ -172,10 +177,11 @@ def _periods(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
     return names == BASELINE, names == INCIDENT
 
 
-def _codes(frame: pd.DataFrame) -> Codes:
-    block = frame["block"]
-    if isinstance(block.dtype, pd.CategoricalDtype):
-        return np.asarray(block.cat.codes, dtype=np.int64)
+def block_codes(frame: pd.DataFrame) -> Codes:
+    """A number for each row's block; sorted by name, like the blocks."""
+    block = frame["block"].array
+    if isinstance(block, pd.Categorical):
+        return np.asarray(block.codes, dtype=np.int64)
     return np.asarray(pd.factorize(block, sort=True)[0], dtype=np.int64)
 
 
@@ -202,7 +208,7 @@ def _quantiles(codes: Codes, values: Floats, q: float) -> Floats:
     return np.asarray(ordered[low] + (at - low) * (ordered[high] - ordered[low]))
 
 
-def _ranked(column: Floats) -> Floats:
+def ranked(column: Floats) -> Floats:
     """Ranks from 1, ties sharing their mean rank."""
     _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     upper = np.cumsum(counts)
@@ -225,10 +231,8 @@ def _compare(
 def _estimated(side: _Side, scale: Callable[[Floats], Floats]) -> tuple[float, float, int]:
     """The mean on a scale, its variance from resampled blocks, and the number of blocks."""
     blocks = len(side.sums)
-    weights = _multinomial(blocks)
-    drawn = scale((weights @ side.sums) / np.maximum(weights @ side.counts, FLOOR))
     point = float(scale(np.asarray([side.sums.sum() / side.counts.sum()]))[0])
-    return point, float(drawn.var()) * blocks / (blocks - 1), blocks
+    return point, float(scale(side.drawn).var()) * blocks / (blocks - 1), blocks
 
 
 def _together(sides: tuple[_Side, _Side], before: float, after: float) -> tuple[float, float]:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 BASELINE, INCIDENT = "baseline", "incident"
-KEYS = frozenset({"start", "end", "trace_id", "host", "period", "block"})
+KEYS = frozenset({"start", "end", "trace_id", "host", "service", "period", "block"})
 """Columns that say which row it is, not what was measured."""
 BLOCK_NS = 10_000_000_000
 """A block is 10 s of one host (DESIGN 1): requests in it shared their circumstances."""
@@ -189,9 +189,12 @@ def _answered(numbers: pd.DataFrame) -> pd.DataFrame:
 def _compared(numbers: pd.DataFrame) -> frozenset[str]:
     if numbers.empty or "period" not in numbers:
         return frozenset()
-    sides = [(numbers["period"] == period).to_numpy() for period in (BASELINE, INCIDENT)]
-    columns = {c: numbers[c].to_numpy() for c in numbers.columns if c not in KEYS}
-    return frozenset(c for c, values in columns.items() if all((values[side] == values[side]).any() for side in sides))
+    columns = [c for c in numbers.columns if c not in KEYS]
+    known = ~np.isnan(numbers[columns].to_numpy(dtype=float))
+    both = np.ones(len(columns), dtype=bool)
+    for period in (BASELINE, INCIDENT):
+        both &= known[(numbers["period"] == period).to_numpy()].any(axis=0)
+    return frozenset(c for c, present in zip(columns, both.tolist(), strict=True) if present)
 
 
 def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
@@ -228,9 +231,10 @@ def _marked(frame: pd.DataFrame, windows: Windows) -> pd.DataFrame:
     code = np.zeros(len(frame), dtype=np.int8)
     for i, window in enumerate((windows.baseline, windows.incident), 1):
         code[(start >= window.start) & (start < window.end)] = i
+    known = "block" in frame and isinstance(frame["block"].dtype, pd.CategoricalDtype)
     return frame.assign(
         period=pd.Categorical.from_codes(code, categories=["", BASELINE, INCIDENT]),
-        block=_blocks(frame["host"], start),
+        block=frame["block"] if known else _blocks(frame["host"], start),
     )
 
 

@@ -78,6 +78,19 @@ def test_probabilities_are_held_against_what_was() -> None:
     assert pytest.approx((0.6 + 0.2 + 2 * 0.1) / 4) == calibration_error(pairs)
 
 
+def test_a_crash_is_sure_and_wrong() -> None:
+    """A diagnosis that did not come about counts, as the worst that could have been said."""
+    pairs = said_and_was([answer(("a",)), CALM])
+    assert [[1.0, 0.0], [0.9, 1.0]] == pairs.tolist()
+    assert pytest.approx((1 + 0.01) / 2) == brier(pairs)
+    assert not hit(answer((NONE,)))
+
+
+def test_no_diagnosis_at_all_has_no_rows() -> None:
+    """Nothing was said, so nothing is held against what was."""
+    assert (0, 2) == said_and_was([]).shape
+
+
 def test_one_who_says_what_is_has_no_error() -> None:
     """Of ten findings at 0.7 seven right: no calibration error, though each single one is off."""
     pairs = said_and_was([answer(("a",), a=0.7, b=0.3)] * 7 + [answer(("b",), a=0.7, b=0.3)] * 3)

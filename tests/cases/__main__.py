@@ -1,4 +1,4 @@
-"""`python -m tests.cases [C019 …]`: what is said of each report, the share that holds, and what chance would give."""
+"""`python -m tests.cases [C019 …]`: what is said of each report, the shares that hold, and what chance would give."""
 
 from __future__ import annotations
 
@@ -15,6 +15,5 @@ for report in reports():
         first = ", ".join(f"{f.hypothesis} {f.verdict} {f.probability:.2f}" for f in found.causes[:3])
         print(f"{report.id:6} {'holds' if found.holds else 'FAILS'} {report.cause or 'nobody':27} {first}", flush=True)
 if not sys.argv[1:]:
-    supported = sum(bool(a.report.cause) and a.report.cause in a.supported for a in answers)
-    print(f"{summary(reports())}\nagreed cause supported in {supported} of {len(answers)} inputs")
+    print(summary(answers))
     print(f"the answers of other reports would hold for {by_chance(answers):.0%}")

@@ -16,6 +16,8 @@ from tests.correlator.join.telemetry import at
 Files = Mapping[str, str | bytes]
 NOTHING = "none_of_these"
 NEAR_THE_TOP = 3
+TESTED = frozenset({Verdict.REFUTED, Verdict.INCONCLUSIVE})
+"""What clears a suspect, or says that the evidence decides nothing; *untestable* says nothing of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,13 @@ class Report:
     of `files` is compared around `change` seconds; `before` is the other run of a comparison. `asked` is the kind of
     symptom that the reporter complains of, where the figures alone may mean several. `fails` says why a report does
     not hold today.
+
+    `decisive`: what the report itself tells, and `files` contain, settles the cause, so that it must be supported and
+    first; else it must be among the first three. It settles it in one of two ways. A line, an event or a field says
+    what went wrong in words that only this cause has: an error text, a reason that is set, a limit that was met. Or
+    the quantity that the cause is about was read beside what is complained of, and is told to have changed with it;
+    the figures may be ours, the change may not. It does not where the cause was found in source code, settings, a
+    profiler or by a repair, or where how cause or symptom moved is ours. The product's answer has no say in it.
     """
 
     id: str
@@ -57,19 +66,28 @@ class Answer:
     def supported(self) -> set[str]:
         return {finding.hypothesis for finding in self.causes if finding.verdict is Verdict.SUPPORTED}
 
+    @property
+    def silent(self) -> bool:
+        """Nothing was said: no symptom was found, or not one cause could be tested."""
+        return self.diagnosis.symptom is None or all(f.verdict is Verdict.UNTESTABLE for f in self.causes)
+
+    def of(self, cause: str) -> Finding:
+        """What was found of a cause."""
+        return next(finding for finding in self.causes if finding.hypothesis == cause)
+
     def place(self, cause: str) -> int:
         """The cause's place among the causes, from 1, behind all that are as probable; a refuted one is the last."""
-        own = next(finding for finding in self.causes if finding.hypothesis == cause)
+        own = self.of(cause)
         if own.verdict is Verdict.REFUTED:
             return len(self.causes)
         return sum(finding.probability >= own.probability for finding in self.causes)
 
     def holds_for(self, report: Report) -> bool:
-        """Is this the answer that the report asks for?"""
-        if self.supported & set(report.suspects):
+        """Is this the answer that the report asks for? One that says nothing, of all or of those to clear, is none."""
+        if self.silent or self.supported & set(report.suspects):
             return False
         if not report.cause:
-            return True
+            return all(self.of(suspect).verdict in TESTED for suspect in report.suspects)
         if report.decisive:
             return self.place(report.cause) == 1 and report.cause in self.supported
         return self.place(report.cause) <= NEAR_THE_TOP

@@ -83,9 +83,11 @@ CASES = (
         id="C010",
         agree=2,
         cause="prefix_cache_collapse",
+        decisive=True,
         suspects=("input_token_inflation",),
         before=lambda: turns("append_frontier"),
         files=lambda: turns("restore_turn_checkpoint"),
+        fails="turns are timed, their prefill is not: untestable, though first",
     ),
     Report(
         id="C011",
@@ -95,5 +97,6 @@ CASES = (
         before=lambda: anthropic(0, 2504),
         files=lambda: anthropic(2504, 0),
         asked=Kind.LATENCY,
+        fails="a share of hits without any latency is no symptom",
     ),
 )

@@ -95,6 +95,7 @@ CASES = (
         id="C113",
         agree=2,
         cause="output_truncation",
+        decisive=True,
         suspects=("model_change", "schema_mismatch"),
         before=lambda: tool_calls(0),
         files=lambda: tool_calls(25),

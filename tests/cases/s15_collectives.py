@@ -27,5 +27,6 @@ CASES = (
         before=lambda: pipelined("IB", "NET/IB/0"),
         files=lambda: pipelined("Socket", "NET/Socket/0"),
         asked=Kind.THROUGHPUT,
+        fails="of a link without its figures nothing is said: untestable clears nobody",
     ),
 )

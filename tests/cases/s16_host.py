@@ -51,6 +51,7 @@ CASES = (
         id="C137",
         agree=2,
         cause="host_cpu_contention",
+        decisive=True,
         suspects=("model_change", "sm_saturation"),
         before=lambda: throttled(12.07, 0.0),
         files=lambda: throttled(0.27, 3115 / 4567),

@@ -50,7 +50,6 @@ CASES = (
         id="C149",
         agree=2,
         cause="proxy_buffering",
-        decisive=True,
         suspects=("client_pool_exhaustion", "keepalive_mismatch", "output_token_inflation"),
         files=capped,
         change=HOUR,

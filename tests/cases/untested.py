@@ -52,4 +52,13 @@ INTAKE = {
 }
 """Not a cause to find but an input to read; tests/collector and tests/correlator/store have such inputs."""
 
-UNTESTED = NO_HYPOTHESIS | NO_TELEMETRY | NO_LATENCY | INTAKE
+REFUSED = {
+    "C163": "a time unit that puts points into 2095: neither a line of the exporter nor how much was discarded",
+    "C166": "sums without a start time: which sums, but neither the line that refuses them nor how many",
+    "C167": "invalid UTF-8 in the sender: about one batch a second for 14 days, no time without and no size of a batch",
+    "C169": "hex text for ids in a log drain: the answer to the sender, but neither how many batches nor how large",
+    "C170": "base64 ids of a debug build: the answer to the sender, no count, and no time before it",
+}
+"""Refusals of which the report tells too little to write what the service left: how many were lost, or since when."""
+
+UNTESTED = NO_HYPOTHESIS | NO_TELEMETRY | NO_LATENCY | INTAKE | REFUSED

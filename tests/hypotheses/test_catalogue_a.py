@@ -11,32 +11,11 @@ from tests.correlator.join.telemetry import Span, at, counter, gauge, metrics
 from tests.hypotheses.files_a import CHANGE, END, arrivals, call, calls, failed, found, line, ready, started, supported
 
 SCRAPES = np.arange(0, END, 2.0)
-STATS = "INFO Engine 000: Avg prompt throughput: 90.0 tokens/s, Avg generation throughput: {} tokens/s, "
-STATE = "Running: {} reqs, Waiting: {} reqs, GPU KV cache usage: {}%, Prefix cache hit rate: 0.0%"
-
-SPECULATION = (
-    "INFO SpecDecoding metrics: Mean acceptance length: {:.2f}, Accepted throughput: 90.0 tokens/s, "
-    "Avg Draft acceptance rate: {:.1f}%"
-)
-REQUEST = (
-    "INFO Received request cmpl-{}: params: SamplingParams(n=1, max_tokens=60, structured_outputs={}), "
-    "lora_request: None."
-)
 
 
 def stepped(before: float, then: float) -> list[tuple[float, float]]:
     """A level at each scrape."""
     return [(float(t), then if t >= CHANGE else before) for t in SCRAPES]
-
-
-def test_a_request_larger_than_the_pool_blocks_all(tmp_path: Path) -> None:
-    """A pool smaller than max_model_len, requests waiting beside it and nothing running: C005's evidence."""
-    log = [*started(-20, pool=20_000, max_seq_len=32_768), ready(-10)]
-    log += [line(t, (STATS + STATE).format(180.0, 1, 0, 12.5)) for t in range(0, int(CHANGE), 10)]
-    waiting = range(int(CHANGE), int(END), 10)
-    log += [line(t, (STATS + STATE).format(0.0, 0, int(3 * (t - CHANGE)) + 1, 0.4)) for t in waiting]
-    stuck = calls(lambda i, start: call(i, start) if start < CHANGE else failed(i, start, 30))
-    assert ["request_larger_than_kv_pool"] == supported(found(tmp_path, stuck, log=log))
 
 
 def behind_long_prompts(i: int, start: float, free: list[float]) -> list[Span]:
@@ -62,15 +41,6 @@ def test_eager_mode(tmp_path: Path) -> None:
     assert ["cuda_graphs_disabled"] == supported(found(tmp_path, slower, log=log))
 
 
-def test_a_batch_beyond_the_captured_sizes(tmp_path: Path) -> None:
-    """Graphs are captured up to 8 and 12 requests run: C023's evidence."""
-    sizes = "{'cudagraph_capture_sizes': [1, 2, 4, 8], 'max_cudagraph_capture_size': 8}"
-    log = [*started(-20, enforce_eager=False, compilation_config=sizes), ready(-10)]
-    slower = calls(lambda i, start: call(i, start, per_token=0.005 if start < CHANGE else 0.03))
-    running = metrics(gauge("vllm:num_requests_running", stepped(7, 12)))
-    assert "cuda_graphs_disabled" in supported(found(tmp_path, slower, running, log=log))
-
-
 def test_fewer_drafted_tokens_are_accepted(tmp_path: Path) -> None:
     """The engine's counters: of four drafted tokens 2.6 were accepted, now 1.2."""
     drafts = 50.0 * SCRAPES
@@ -84,30 +54,6 @@ def test_fewer_drafted_tokens_are_accepted(tmp_path: Path) -> None:
     running = gauge("vllm:num_requests_running", stepped(3, 3))
     diagnosis = found(tmp_path, slower, metrics(*told, running))
     assert ["speculative_acceptance_drop"] == supported(diagnosis)
-
-
-def test_an_engine_s_log_alone_shows_fewer_accepted_tokens(tmp_path: Path) -> None:
-    """Lines of the engine: of 3.2 tokens a step 1.9 are left, and of 120 a second 72 (after C029)."""
-    log = [*started(-20, speculative_config="'draft'"), ready(-10)]
-    for t in range(0, int(END), 10):
-        length, tokens = (3.19, 120.5) if t < CHANGE else (1.9, 72.0)
-        length += 0.03 * (t % 30 - 10) / 10
-        log.append(line(t, (STATS + STATE).format(tokens, 1, 2, 4.0)))
-        log.append(line(t, SPECULATION.format(length, 25 * (length - 1))))
-    assert ["speculative_acceptance_drop"] == supported(found(tmp_path, log=log))
-
-
-def test_an_engine_s_log_alone_shows_what_schemas_cost(tmp_path: Path) -> None:
-    """Parameters of logged requests name a schema, and tokens per second fall to a tenth (after C142)."""
-    log = [*started(-20), ready(-10)]
-    for t in range(0, int(END), 2):
-        bound = t >= CHANGE and t % 4 == 0
-        schema = "StructuredOutputsParams(json={'type': 'object'})" if bound else "None"
-        log.append(line(t, REQUEST.format(t, schema)))
-        if t % 10 == 8:
-            log.append(line(t, (STATS + STATE).format(2000.0 if t < CHANGE else 200.0 + t % 3, 8, 3, 4.0)))
-    gpu = metrics(gauge("DCGM_FI_DEV_GPU_UTIL", stepped(95, 10), gpu="0"), service="dcgm")
-    assert ["structured_output_cost"] == supported(found(tmp_path, gpu, log=log))
 
 
 def test_requests_with_a_schema_are_slow(tmp_path: Path) -> None:
