@@ -29,13 +29,18 @@ def side_by_side(before: Evidence, after: Evidence) -> Evidence:
         shift = first.end - second.start + APART_NS
         after, second = _moved(after, shift), Window(second.start + shift, second.end + shift)
     joined = Evidence(
-        requests=pd.concat([before.requests, after.requests], ignore_index=True),
-        series=pd.concat([before.series, after.series], ignore_index=True),
+        requests=_one_after_the_other(before.requests, after.requests),
+        series=_one_after_the_other(before.series, after.series),
         events=(*before.events, *after.events),
         facts=(*before.facts, *after.facts),
         coverage=_together(before.coverage, after.coverage),
     )
     return with_windows(joined, Windows(first, second, given=True))
+
+
+def _one_after_the_other(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """Rows of both, to be told anew which block they are in: bundles of one time have blocks of the same names."""
+    return pd.concat([before, after], ignore_index=True).drop(columns="block", errors="ignore")
 
 
 def _moved(evidence: Evidence, shift: int) -> Evidence:

@@ -198,7 +198,8 @@ def _compared(numbers: pd.DataFrame) -> frozenset[str]:
 
 
 def with_windows(evidence: Evidence, windows: Windows) -> Evidence:
-    """Mark every row with its period; rows outside both windows get ""."""
+    """Mark every row with its period; rows outside both windows get "". A row's block, once known, stays:
+    who moves rows in time drops the column."""
     return replace(
         evidence,
         requests=_marked(evidence.requests, windows),

@@ -29,8 +29,8 @@ class Report:
     symptom that the reporter complains of, where the figures alone may mean several. `fails` says why a report does
     not hold today.
 
-    `decisive`: what the report itself tells, and `files` contain, settles the cause, so that it must be supported and
-    first; else it must be among the first three. It settles it in one of two ways. A line, an event or a field says
+    `decisive`: what the report itself tells, and `files` contain, settles the cause, so that it must be first;
+    else it must be among the first three. It settles it in one of two ways. A line, an event or a field says
     what went wrong in words that only this cause has: an error text, a reason that is set, a limit that was met. Or
     the quantity that the cause is about was read beside what is complained of, and is told to have changed with it;
     the figures may be ours, the change may not. It does not where the cause was found in source code, settings, a
@@ -88,9 +88,7 @@ class Answer:
             return False
         if not report.cause:
             return all(self.of(suspect).verdict in TESTED for suspect in report.suspects)
-        if report.decisive:
-            return self.place(report.cause) == 1 and report.cause in self.supported
-        return self.place(report.cause) <= NEAR_THE_TOP
+        return self.place(report.cause) <= (1 if report.decisive else NEAR_THE_TOP)
 
     @property
     def holds(self) -> bool:

@@ -1,4 +1,4 @@
-"""Public incident reports: the agreed cause is among the first three, first and supported where the evidence decides
+"""Public incident reports: the agreed cause is among the first three, first where the evidence decides
 (`Report.decisive`), and who was suspected wrongly is not accused. An answer that says nothing holds for no report.
 
 Each section of the collection is a module with its reports as values; `untested` lists those that cannot be tested.
