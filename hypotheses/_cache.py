@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from correlator.model.effects import ratio
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import CACHED_SHARE, KV_CACHE_USAGE, KV_PRESSURE, PREFIX_QUERIES
@@ -42,7 +41,7 @@ def _why(evidence: Evidence) -> str:
     if all(outcome is Outcome.HELD for outcome in full):
         return "evicted: the KV pool was full"
     frame = frame_with(evidence, PREFIX_QUERIES)
-    asked = None if isinstance(frame, Reading) else ratio(frame.rows, PREFIX_QUERIES.name)
+    asked = None if isinstance(frame, Reading) else frame.ratio(PREFIX_QUERIES)
     if asked is None:
         return "how is not known: queries of the cache were not measured"
     if asked.interval.value < STILL_ASKED:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from correlator.model.effects import Effect, ratio
 from correlator.model.evidence import INCIDENT, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import LATENCY, Signal
@@ -16,6 +17,14 @@ class Frame:
     """Rows of one frame, and for each signal the column that weighs it (requests behind a mean) if any."""
 
     rows: pd.DataFrame
+    known: dict[tuple[str, str], Effect | None]
+
+    def ratio(self, signal: Signal, statistic: str = "mean") -> Effect | None:
+        """`effects.ratio` of the signal over all rows; asked twice, it is worked out once."""
+        asked = (signal.name, statistic)
+        if asked not in self.known:
+            self.known[asked] = ratio(self.rows, signal.name, statistic, self.weight(signal))
+        return self.known[asked]
 
     def weight(self, signal: Signal) -> str | None:
         """The weight column of a signal, None where rows count alike."""
@@ -29,7 +38,7 @@ def frame_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     frames = evidence.answered if LATENCY.name in asked else evidence.numbers
     for frame, columns in zip(frames, evidence.compared, strict=True):
         if columns.issuperset(asked):
-            return Frame(frame)
+            return _of(evidence, frame)
     return _unmeasured(evidence, signals)
 
 
@@ -38,8 +47,12 @@ def incident_with(evidence: Evidence, *signals: Signal) -> Frame | Reading:
     asked = [s.name for s in signals]
     for frame in reversed(evidence.numbers):
         if set(asked) <= set(frame.columns) and not frame.loc[frame["period"] == INCIDENT, asked].dropna().empty:
-            return Frame(frame)
+            return _of(evidence, frame)
     return _unmeasured(evidence, signals)
+
+
+def _of(evidence: Evidence, rows: pd.DataFrame) -> Frame:
+    return Frame(rows, evidence.memo.setdefault(id(rows), {}))
 
 
 def untestable(missing: tuple[str, ...], reason: str = "") -> Reading:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from correlator.model.effects import Effect, Floats, difference, periods, ratio
+from correlator.model.effects import Effect, Floats, difference, periods
 from correlator.model.evidence import BASELINE, Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Signal
@@ -27,7 +27,7 @@ def shifted(signal: Signal, direction: Direction, at_least: float, statistic: st
         frame = frame_with(evidence, signal)
         if isinstance(frame, Reading):
             return frame
-        effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
+        effect = frame.ratio(signal, statistic)
         if effect is None:
             return too_few_blocks()
         reading = _moved(effect, direction, at_least, named(signal, statistic))
@@ -66,7 +66,7 @@ def not_grown(signal: Signal, within: float, statistic: str = "mean") -> Test:
         frame = frame_with(evidence, signal)
         if isinstance(frame, Reading):
             return frame
-        effect = ratio(frame.rows, signal.name, statistic, frame.weight(signal))
+        effect = frame.ratio(signal, statistic)
         return too_few_blocks() if effect is None else stayed(effect, within, named(signal, statistic))
 
     return Test(f"{named(signal, statistic)} did not grow by a factor of {within:g}", read, (signal,))
@@ -79,7 +79,7 @@ def not_fallen(signal: Signal, within: float) -> Test:
         frame = frame_with(evidence, signal)
         if isinstance(frame, Reading):
             return frame
-        effect = ratio(frame.rows, signal.name, "mean", frame.weight(signal))
+        effect = frame.ratio(signal)
         if effect is None:
             return too_few_blocks()
         low, high = effect.interval.low, effect.interval.high

@@ -146,7 +146,7 @@ def outgrew(signal: Signal, other: Signal) -> Test:
         frame = frame_with(evidence, signal, other)
         if isinstance(frame, Reading):
             return frame
-        first, second = (ratio(frame.rows, s.name, "mean", frame.weight(s)) for s in (signal, other))
+        first, second = (frame.ratio(s) for s in (signal, other))
         if first is None or second is None:
             return too_few_blocks()
         one, two = first.interval, second.interval

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -138,6 +139,11 @@ class Evidence:
         """Signals of `requests` and of `series` that have values in both windows."""
         requests, series = self.numbers
         return _compared(requests), _compared(series)
+
+    @cached_property
+    def memo(self) -> dict[object, Any]:
+        """What was worked out of this evidence already, by whoever worked it out; several causes ask for the same."""
+        return {}
 
     @cached_property
     def numbers(self) -> tuple[pd.DataFrame, pd.DataFrame]:
