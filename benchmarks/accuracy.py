@@ -3,8 +3,9 @@
     python -m benchmarks.accuracy [CORPUS.jsonl] [--seeds 100:103] [--worlds faster] [--patterns given,found] [--jobs 2]
 
 The corpus (`benchmarks.corpus`) is grown where it lacks something, and kept if it is named; only what was asked for is
-scored, each world (settings of the generator) by itself. Nothing here holds a calibration apart from what it was learnt
-from: whoever learns one leaves out the seeds used here, from 100 on. Chance is one in the number of causes.
+scored, each world (settings of the generator) by itself, with the probabilities of the calibration in force, whichever
+was when the corpus was made. Nothing here holds a calibration apart from what it was learnt from: whoever learns one
+leaves out the seeds used here, from 100 on. Chance is one in the number of causes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.calibrate import reweighed
 from benchmarks.corpus import NONE, Seen, grown, load, span
 from benchmarks.lab import FAULTS
 from benchmarks.scores import (
@@ -26,6 +28,7 @@ from benchmarks.scores import (
     calibration_error,
     hit,
     ranked,
+    refuted,
     reliability,
     said_and_was,
     share,
@@ -34,6 +37,7 @@ from benchmarks.scores import (
     wrong,
 )
 from correlator.model.findings import Verdict
+from correlator.wiring import calibration
 from hypotheses._registry import all_hypotheses
 
 
@@ -60,6 +64,7 @@ def totals(seen: Sequence[Seen]) -> Table:
         "AC@3",
         "chance",
         "both of two",
+        "truth refuted",
         "wrong support",
         "healthy",
         "silent",
@@ -72,8 +77,8 @@ def totals(seen: Sequence[Seen]) -> Table:
         pairs, twofold = said_and_was(mine), [one for one in ill if len(one.truths) > 1]
         table.add_row(
             pattern, str(len(ill)), _share(ill, hit), _share(ill, lambda one: hit(one, 3)), f"1 in {causes}",
-            _share(twofold, both), _share(mine, lambda one: bool(wrong(one))), str(len(well)), _share(well, silent),
-            f"{brier(pairs):.3f}", f"{calibration_error(pairs):.3f}",
+            _share(twofold, both), _share(ill, refuted), _share(mine, lambda one: bool(wrong(one))), str(len(well)),
+            _share(well, silent), f"{brier(pairs):.3f}", f"{calibration_error(pairs):.3f}",
         )  # fmt: skip
     return table
 
@@ -140,7 +145,7 @@ def main() -> None:
         path = chosen.corpus or Path(folder, "corpus.jsonl")
         for _ in grown(path, works, chosen.severity, chosen.patterns, chosen.jobs):
             pass
-        seen = [one for one in load(path) if one.key in asked]
+        seen = list(reweighed((one for one in load(path) if one.key in asked), calibration()))
     for world in chosen.worlds:
         for part in (f"World: {world}", *report([one for one in seen if one.world == world])):
             console.print(part)

@@ -53,6 +53,11 @@ def both(one: Seen) -> bool:
     return set(one.truths) <= set(supported(one))
 
 
+def refuted(one: Seen) -> bool:
+    """All that would be right is refuted. Where the signal that decides is missing, none may be: it is *untestable*."""
+    return all(one.findings[name].verdict == Verdict.REFUTED for name in one.right if name in one.findings)
+
+
 def silent(one: Seen) -> bool:
     """Nothing is supported and *none of these* comes first."""
     return not supported(one) and hit(one)

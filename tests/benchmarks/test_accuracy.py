@@ -14,7 +14,8 @@ from benchmarks.accuracy import main
 from benchmarks.corpus import NONE, Seen, Told
 
 CAUSE = "retrieval_slow"
-FINDINGS = {CAUSE: Told("supported", 1.0, None, None, {}), NONE: Told("inconclusive", 0.0, None, None, {})}
+HELD = dict.fromkeys(("retrieval_grew", "accounts_for_it", "dose_response", "it_slowed_more_than_the_model"), "held")
+FINDINGS = {CAUSE: Told("supported", 1.0, None, None, HELD), NONE: Told("inconclusive", 0.0, None, None, {})}
 RIGHT = Seen(CAUSE, 100, "recorded", 1.0, "given", (CAUSE,), True, FINDINGS)
 WRONG = replace(RIGHT, right=("kv_cache_preemption",))
 CRASHED = replace(RIGHT, findings={}, error="ValueError('[/]')")
