@@ -64,6 +64,8 @@ bench: setup ## Measure speed and memory (a few minutes)
 
 accuracy: setup ## Measure how often the answer is right (twenty minutes; SEEDS=100:105 for more incidents)
 	$(BIN)/python -m benchmarks.accuracy --seeds $(SEEDS)
+	$(BIN)/python -m benchmarks.nezha
+	$(BIN)/python -m benchmarks.petshop
 
 lock: setup ## Resolve the dependencies anew (UPGRADE=--upgrade for the newest)
 	$(PIP_COMPILE) $(UPGRADE) -o requirements.txt pyproject.toml

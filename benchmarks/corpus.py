@@ -30,6 +30,8 @@ from correlator.store import Store
 from correlator.wiring import Request, engine, windowed
 
 NONE = "none_of_these"
+RENEWED = 50
+"""Incidents after which a process is replaced: the engine keeps about 10 MB of each store that was opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def grown(path: Path, works: Sequence[Work], severity: float, patterns: Sequence
     lacking = [(*w,) for w in works if any((*w, severity, pattern) not in known for pattern in patterns)]
     with (
         path.open("a", encoding="utf-8") as out,
-        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=RENEWED) as pool,
     ):
         for group in pool.map(partial(seen, severity=severity, patterns=patterns), lacking):
             for one in (one for one in group if one.key not in known):

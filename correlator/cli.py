@@ -92,7 +92,9 @@ def diagnose(
     baseline: Annotated[list[str] | None, typer.Option(help="A bundle from before, or run A, to compare with.")] = None,
     baseline_window: Windows = None,
     incident_window: Windows = None,
-    symptom: Annotated[str | None, typer.Option(help="latency, errors, availability, throughput or quality.")] = None,
+    symptom: Annotated[
+        str | None, typer.Option(help="latency, errors, availability, throughput, quality or telemetry.")
+    ] = None,
     json_: Json = False,
     report: Report = None,
     scrape_time: Annotated[str | None, typer.Option(help="Time of a scrape whose name tells none.")] = None,

@@ -22,6 +22,9 @@ _SHARES = {
     "error": "Share of failed requests",
     "truncated": "Share of truncated answers",
     "empty_retrieval": "Share of retrievals without a document",
+    "engine_down": "Share of time without a ready engine since one failed",
+    "telemetry_lost_share": "Share of torn traces",
+    "telemetry_refused_share": "Share of telemetry refused or dropped",
 }
 SHORTEST_S = 20
 """Three blocks of 10 s, the fewest that give an interval, lie in 20 s and a moment."""

@@ -11,6 +11,7 @@ from hypotheses._context import fitting_requests_succeed, refusals_exceed_contex
 from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
 from hypotheses._divergence import diverged
+from hypotheses._down import engine_is_down
 from hypotheses._facts import began_with_change, changed, not_lowered
 from hypotheses._happenings import occurs
 from hypotheses._hardware import hardware_fault
@@ -51,6 +52,7 @@ __all__ = [
     "end_at_one_age",
     "ended_while_starting",
     "engine_accounts",
+    "engine_is_down",
     "errors_follow",
     "exceeds",
     "fades",

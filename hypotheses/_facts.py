@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from correlator.model.evidence import BLOCK_NS, METRICS, Evidence, Fact
 from correlator.model.findings import Outcome, Reading
+from correlator.model.names import Events
 from hypotheses._contract import Test
 from hypotheses._frames import frame_with, untestable
 from hypotheses._happenings import LEAD_NS, before_onset
 from hypotheses._relations import first_departure
 
+ENGINE = "engine"
+"""The resource of facts that an engine's log tells."""
 STARTED = ("engine.version", "engine.model")
 """Facts that a whole start-up log states: with both, a flag that is absent is at its default."""
 
@@ -48,17 +51,25 @@ def in_force(evidence: Evidence, names: tuple[str, ...]) -> tuple[dict[str, str]
         return {}, {}
     wanted = [f for f in evidence.facts if f.name in names]
     windows = evidence.windows
-    early = [f for f in wanted if f.unix_nano < windows.baseline.end]
-    before = _at(reversed(early), windows.baseline.end) | _at(wanted, before_onset(windows))
-    return before, _at(wanted, windows.incident.end)
+    onset, end = before_onset(windows), windows.incident.end
+    before, after = (_since(_begun(evidence, moment), wanted) for moment in (onset, end))
+    return _at(reversed(before), windows.baseline.end) | _at(before, onset), _at(after, end)
 
 
 def _at(facts: Iterable[Fact], moment: int) -> dict[str, str]:
-    out: dict[str, str] = {}
-    for fact in facts:
-        if fact.unix_nano < moment:
-            out[fact.name] = fact.value
-    return out
+    return {fact.name: fact.value for fact in facts if fact.unix_nano < moment}
+
+
+def _since(begun: int, facts: list[Fact]) -> list[Fact]:
+    return [f for f in facts if f.resource != ENGINE or f.unix_nano >= begun]
+
+
+def _begun(evidence: Evidence, moment: int) -> int:
+    """When the engine last started before the moment, 0 if it is not known to have. What its log told before that holds
+    no longer: a flag that is not named again is at its default, or nobody knows."""
+    return max(
+        (e.unix_nano for e in evidence.events if e.name == Events.ENGINE_START and e.unix_nano < moment), default=0
+    )
 
 
 def not_lowered(fact: str) -> Test:

@@ -15,6 +15,8 @@ _MILDER = {Kind.AVAILABILITY: Kind.ERRORS}
 FALSE_DISCOVERIES = 0.1
 """Expected share of false ones among the predictions called held, over all hypotheses of a diagnosis."""
 
+BLIND = "telemetry is lost: what it does not show may have happened all the same"
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -54,8 +56,9 @@ def _controlled(result: PredictionResult, q: float | None) -> PredictionResult:
 
 
 def _judged(hypothesis: Hypothesis, results: tuple[PredictionResult, ...], evidence: Evidence) -> Judged:
-    results = (*_implicit(hypothesis, evidence), *results)
-    verdict, reason = _verdict(results)
+    implicit = _implicit(hypothesis, evidence)
+    verdict, reason = _verdict(implicit if implicit and _is_blind(evidence) else (*implicit, *results))
+    results = (*implicit, *results)
     if verdict is Verdict.SUPPORTED and evidence.symptom is None:
         verdict, reason = Verdict.UNTESTABLE, "no symptom beyond noise: there is nothing to explain"
     missing = tuple(dict.fromkeys(m for r in results for m in r.reading.missing))
@@ -76,7 +79,14 @@ def _implicit(hypothesis: Hypothesis, evidence: Evidence) -> tuple[PredictionRes
         return ()
     kinds = ", ".join(sorted(hypothesis.explains))
     reading = Reading(Outcome.FAILED, f"the symptom is of kind {symptom.kind}, this cause brings about {kinds}")
+    if _is_blind(evidence):
+        reading = Reading(Outcome.UNTESTABLE, BLIND, missing=(symptom.signal.name,))
     return (PredictionResult("explains_the_symptom", f"the symptom is one of {kinds}", True, reading),)
+
+
+def _is_blind(evidence: Evidence) -> bool:
+    """Telemetry is lost: what shows nowhere may have happened, so no other cause is refuted."""
+    return evidence.symptom is not None and evidence.symptom.kind is Kind.TELEMETRY
 
 
 def _verdict(results: tuple[PredictionResult, ...]) -> tuple[Verdict, str]:

@@ -11,6 +11,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     either,
+    engine_is_down,
     hardware_fault,
     necessary,
     occurs,
@@ -21,7 +22,9 @@ from hypotheses import (
 
 SEEN_BY = frozenset({"gpu_faults", "kernel_log"})
 
-SUFFER = either(shifted_by(ERROR, UP, at_least=0.02), where_measured=[shifted(LATENCY, UP, at_least=1.3)])
+SUFFER = either(
+    shifted_by(ERROR, UP, at_least=0.02), where_measured=[shifted(LATENCY, UP, at_least=1.3), engine_is_down()]
+)
 
 HYPOTHESIS = Hypothesis(
     id="gpu_hardware_fault",

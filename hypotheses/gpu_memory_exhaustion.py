@@ -11,6 +11,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     either,
+    engine_is_down,
     necessary,
     occurs,
     reaches,
@@ -30,7 +31,7 @@ HYPOTHESIS = Hypothesis(
     cause=ERROR,
     predictions=(
         necessary("memory_ran_out", either(TOLD, where_measured=[FILLED])),
-        necessary("requests_fail", shifted_by(ERROR, UP, at_least=0.02)),
+        necessary("requests_fail", either(shifted_by(ERROR, UP, at_least=0.02), where_measured=[engine_is_down()])),
         separating("an_allocation_failed", TOLD),
         separating("others_hold_it", shifted_by(GPU_OTHER_MEMORY, UP, at_least=2**30)),
         separating("memory_filled_up", FILLED),

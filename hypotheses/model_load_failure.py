@@ -7,12 +7,23 @@ the start. Nothing serves then, and what was tried is written in the engine's lo
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import ERROR, Events
-from hypotheses import UP, Experiment, Hypothesis, Kind, Test, necessary, occurs, separating, shifted_by
+from hypotheses import (
+    UP,
+    Experiment,
+    Hypothesis,
+    Kind,
+    Test,
+    either,
+    engine_is_down,
+    necessary,
+    occurs,
+    separating,
+    shifted_by,
+)  # fmt: skip
 
 SEEN_BY = frozenset({"engine_log"})
 FAILURES = frozenset({Events.MODEL_LOAD_FAILURE, Events.DRIVER_MISMATCH})
 SETTLED = frozenset({Events.ENGINE_READY})
-
 
 TOLD = occurs(*sorted(FAILURES), seen_by=SEEN_BY)
 
@@ -52,7 +63,7 @@ HYPOTHESIS = Hypothesis(
     cause=ERROR,
     predictions=(
         necessary("loading_failed", _failed_to_load()),
-        necessary("requests_fail", shifted_by(ERROR, UP, at_least=0.02)),
+        necessary("requests_fail", either(shifted_by(ERROR, UP, at_least=0.02), where_measured=[engine_is_down()])),
         separating("it_stays_down", _stays_down()),
         separating("the_driver_does_not_fit", occurs(Events.DRIVER_MISMATCH, seen_by=SEEN_BY)),
         separating("the_engine_died_of_it", occurs(Events.ENGINE_DEAD, seen_by=SEEN_BY)),

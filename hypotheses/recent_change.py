@@ -11,7 +11,7 @@ from hypotheses import Experiment, Hypothesis, changed, confined_to_changed, nec
 HYPOTHESIS = Hypothesis(
     id="recent_change",
     claim="What was deployed or restarted just before the onset causes the symptom, and only it shows it.",
-    explains=frozenset(_Kind),
+    explains=frozenset(_Kind) - {_Kind.TELEMETRY},
     predictions=(
         necessary(
             "something_changed",

@@ -11,6 +11,7 @@ from hypotheses import (
     UP,
     Experiment,
     Hypothesis,
+    by_kind,
     either,
     necessary,
     occurs,
@@ -29,6 +30,12 @@ CLOCKS_PARTED = shifted_by(CLOCK_SKEW, UP, at_least=0.01)
 TOLD = occurs(Events.TELEMETRY_DROPPED, Events.TELEMETRY_REFUSED, seen_by=frozenset({"collector_log"}))
 """The Collector's log says what it dropped, but not how much it passed on: there is no share to compare."""
 COUNTED_ANEW = occurs(Events.COUNTER_RESET, seen_by=frozenset({"process_metrics"}))
+DISTURBED = either(
+    shifted_by(TELEMETRY_LOST, UP, at_least=0.02),
+    where_measured=[REFUSED, TOLD, RESAMPLED, CLOCKS_PARTED, COUNTED_ANEW, records_lost(at_least=0.02)],
+)
+MISSING = either(shifted_by(TELEMETRY_LOST, UP, at_least=0.02), where_measured=[REFUSED])
+"""Where that is all there is to explain, no second source needs to show that the service is well."""
 
 HYPOTHESIS = Hypothesis(
     id="telemetry_artifact",
@@ -36,14 +43,8 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset(_Kind),
     cause=TELEMETRY_LOST,
     predictions=(
-        necessary(
-            "telemetry_was_disturbed",
-            either(
-                shifted_by(TELEMETRY_LOST, UP, at_least=0.02),
-                where_measured=[REFUSED, TOLD, RESAMPLED, CLOCKS_PARTED, COUNTED_ANEW, records_lost(at_least=0.02)],
-            ),
-        ),
-        necessary("a_second_source_disagrees", second_source_disagrees()),
+        necessary("telemetry_was_disturbed", DISTURBED),
+        necessary("a_second_source_disagrees", by_kind(second_source_disagrees(), {_Kind.TELEMETRY: MISSING})),
         separating("loss_is_large", shifted_by(TELEMETRY_LOST, UP, at_least=0.1)),
         separating("batches_were_refused", either(REFUSED, where_measured=[TOLD])),
         separating("sampling_changed", RESAMPLED),

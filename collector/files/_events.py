@@ -95,6 +95,9 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "upstream prematurely closed connection",
         "received prior goaway",
     ),
+    "tollens.memory_released": ("Error in memory profiling",),
+    "tollens.gpu_ecc_error": ("uncorrectable ECC error encountered",),
+    "tollens.gpu_lost": ("GPU has fallen off the bus", "GPU is lost"),
     "tollens.nccl_failure": (
         "NCCL error",
         "ncclUnhandledCudaError",

@@ -12,6 +12,7 @@ from collector.files._events import ENGINE, recognise, squeezed
 from collector.files._exceptions import HEADER, exception_of
 from collector.files._vllm_facts import facts_of, states_facts
 from collector.files._vllm_lines import ACCESS, Access, Entry
+from collector.files._vllm_memory import profiled
 from collector.files._vllm_stats import Stats, stats_of
 
 GENERATION = (
@@ -117,6 +118,8 @@ class Meaning:
             event, attributes = "tollens.lora_activated", {"adapter": adapter[1]}
         if exception:
             attributes = {"exception.type": exception[0], "exception.message": exception[1]}
+        if event == "tollens.memory_released":
+            attributes = {**attributes, **profiled(body)}
         if "total_num_cumulative_preemption=" in text:
             self._preempted(now, text)
         if facts:

@@ -10,10 +10,12 @@ import pandas as pd
 from correlator.join.adapters import with_adapters
 from correlator.join.connect import CONNECT, Groups
 from correlator.join.coverage import read_extents, to_coverage
+from correlator.join.engine_down import with_engine_down
 from correlator.join.engine_memory import with_other_memory
 from correlator.join.failures import with_failure_counts, with_failures
 from correlator.join.gpus import beside, covering, onto, read_gpus, with_faults
 from correlator.join.intake import read_intake, without_counts
+from correlator.join.losses import whole_by_now, with_log_losses
 from correlator.join.occurrences import read_occurrences
 from correlator.join.points import aliased, metric_names, read_points
 from correlator.join.replicas import with_models
@@ -59,9 +61,11 @@ def build(
     extents = read_extents(store, table, within)
     logs = [extents[name] for name in ("application_log", "engine_log") if name in extents]
     series = with_failure_counts(without_counts(series, intake.outages), events, logs)
-    requests = with_failures(with_adapters(with_events(requests, events), events), events)
+    requests = with_failures(with_adapters(with_events(whole_by_now(requests), events), events), events)
     requests, sparse = tie(requests, series)
     requests, series = onto(requests, gpus.columns), with_other_memory(beside(series, gpus.series), facts)
+    series = with_log_losses(series, events, table, spans.share, extents)
+    series = with_engine_down(store, series, events, extents, within)
     coverage = to_coverage(store, requests, series, table, spans.share, problems, extents, within, intake)
     notes = tuple(f"{signal}: sampled more rarely than every 10 s, not tied to single requests" for signal in sparse)
     coverage = replace(coverage, messages=(*coverage.messages, *notes))

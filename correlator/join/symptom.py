@@ -6,7 +6,7 @@ the smallest effect worth naming; of several, the one largest against that yards
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import log
 
@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from correlator.join.client_run import tail
+from correlator.join.engine_down import outages
 from correlator.model import names as n
 from correlator.model.effects import TAIL, Effect, difference, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, KEYS, Evidence, Interval, Kind, Symptom
-from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE
+from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, LOST_SHARE, QUALITY_SHARE
 
 TAIL_RATIO = 1.6
 """The 95th percentile drifts more than the mean: the square of 1.3, rounded down."""
@@ -28,6 +29,8 @@ DISTANCE = 0.05
 """In reports a right document lay 0.12 above its distractors where search worked and 0.03 where it did not."""
 DOWN_SHARE = 0.9
 """An error share from which the service counts as not available at all."""
+ASKED = {Kind.AVAILABILITY: (Kind.ERRORS, Kind.AVAILABILITY)}
+"""In which kinds of candidates a kind is looked for, where not in itself alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ CANDIDATES = (
     Candidate(Kind.LATENCY, n.LATENCY, "p95", TAIL_RATIO, relative=True),
     Candidate(Kind.THROUGHPUT, n.GENERATION_THROUGHPUT, "mean", THROUGHPUT_RATIO, relative=True, falls=True),
     Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "mean", LATENCY_RATIO, relative=True, unless=n.LATENCY),
+    Candidate(Kind.AVAILABILITY, n.ENGINE_DOWN, "mean", ERROR_SHARE, relative=False, unless=n.ERROR),
     Candidate(Kind.LATENCY, n.FIRST_TOKEN_HELD, "mean", FIRST_TOKEN_S, relative=False),
     Candidate(Kind.QUALITY, n.RETRIEVAL_DISTANCE, "mean", DISTANCE, relative=False),
 )
@@ -59,7 +63,14 @@ CLIENT_TAIL = Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "p99", TAIL_RATIO
 """As a load generator sums it up for a whole run: where nobody measured single requests, the only tail there is."""
 
 
-READ = frozenset(c.signal.name for c in (*CANDIDATES, CLIENT_TAIL)) | {
+LOSSES = tuple(
+    Candidate(Kind.TELEMETRY, signal, "mean", LOST_SHARE, relative=False)
+    for signal in (n.TELEMETRY_LOST, n.TELEMETRY_REFUSED)
+)
+"""Looked at last: of a service that got worse as well, that is the symptom."""
+
+
+READ = frozenset(c.signal.name for c in (*CANDIDATES, CLIENT_TAIL, *LOSSES)) | {
     s.name for s in (n.ARRIVAL_RATE, n.WAITING, n.RUNNING)
 }
 
@@ -77,17 +88,58 @@ def find_symptom(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -
     """The symptom between the windows of `evidence`, of `kind` if given; None when nothing stands out.
 
     `tests` is how many pairs of windows were tried (Bonferroni). With a kind given by the user its largest
-    change is reported even where it is within noise: the interval says so. Availability is looked for in the errors.
+    change is reported even where it is within noise: the interval says so. Availability is looked for in the errors,
+    and in what the engine's log tells. Without a symptom of the service, that its telemetry is lost is one.
     """
-    scored = [*_scored(evidence, kind, TAIL / tests), *_of_the_client(evidence, kind, TAIL / tests)]
-    if not scored:
+    return of_service(evidence, kind, tests) or still_down(evidence, kind) or of_telemetry(evidence, kind, tests)
+
+
+def of_service(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -> Symptom | None:
+    """The symptom that was measured of the service."""
+    level = TAIL / tests
+    return _largest([*_scored(evidence, CANDIDATES, kind, level), *_of_the_client(evidence, kind, level)])
+
+
+def of_telemetry(evidence: Evidence, kind: Kind | None = None, tests: int = 1) -> Symptom | None:
+    """That telemetry is lost: what is known of the service may then be wrong, however well it looks."""
+    return _largest(_scored(evidence, LOSSES, kind, TAIL / tests))
+
+
+def still_down(evidence: Evidence, kind: Kind | None = None) -> Symptom | None:
+    """What events alone tell: an engine died in the incident, or failed to start, and was not ready by its end.
+
+    No effect with an interval: a log may end with the death, and before a first start nothing was there to compare.
+    The values are states, not samples: none had failed before, and none was ready since. Only where no request is
+    known: they would tell whether anybody missed the engine.
+    """
+    windows = evidence.windows
+    if windows is None or len(evidence.requests) or kind not in (None, Kind.AVAILABILITY):
         return None
-    return max(scored, key=lambda pair: pair[0])[1]
+    base, incident = windows.baseline, windows.incident
+    known = evidence.series.loc[evidence.series["start"] < incident.end]
+    down = [outage for outage in outages(known) if outage.end > base.start]
+    if not down or down[0].start < base.end or down[-1].end <= _last_known(known):
+        return None
+    change = Interval(1.0, 1.0, 1.0, "")
+    where = _where(evidence.requests)
+    return Symptom(Kind.AVAILABILITY, where, n.ENGINE_DOWN, "mean", incident.start, 0.0, 1.0, change)
 
 
-def _scored(evidence: Evidence, kind: Kind | None, level: float) -> Iterator[tuple[float, Symptom]]:
-    for candidate in CANDIDATES:
-        if kind is not None and candidate.kind is not (Kind.ERRORS if kind is Kind.AVAILABILITY else kind):
+def _last_known(series: pd.DataFrame) -> int:
+    """Start of the last bucket in which the engine's state is known."""
+    return int(series.loc[series[n.ENGINE_DOWN.name].notna(), "start"].max())
+
+
+def _largest(scored: Iterable[tuple[float, Symptom]]) -> Symptom | None:
+    found = max(scored, key=lambda pair: pair[0], default=None)
+    return found[1] if found else None
+
+
+def _scored(
+    evidence: Evidence, candidates: Iterable[Candidate], kind: Kind | None, level: float
+) -> Iterator[tuple[float, Symptom]]:
+    for candidate in candidates:
+        if kind is not None and candidate.kind not in ASKED.get(kind, (kind,)):
             continue
         if candidate.unless is not None and _is_measured(evidence, candidate.unless):
             continue
@@ -153,7 +205,9 @@ def _severity(candidate: Candidate, interval: Interval) -> float:
 def least_severity(symptom: Symptom) -> float:
     """Size against the smallest effect worth naming, at the end of the interval that is nearest to none."""
     candidate = next(
-        c for c in (*CANDIDATES, CLIENT_TAIL) if c.signal is symptom.signal and c.statistic == symptom.statistic
+        c
+        for c in (*CANDIDATES, CLIENT_TAIL, *LOSSES)
+        if c.signal is symptom.signal and c.statistic == symptom.statistic
     )
     nearest = symptom.change.high if candidate.falls else symptom.change.low
     return _severity(candidate, replace(symptom.change, value=nearest))

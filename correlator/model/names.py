@@ -86,6 +86,9 @@ RUNNING = Signal("running_requests", "{request}", "requests in the running batch
 RUNNING_WHILE_WAITING = Signal(
     "running_while_waiting", "{request}", "requests in the running batch at moments when others waited"
 )
+ENGINE_DOWN = Signal(
+    "engine_down", "1", "share of time in which none was ready since an engine died, or failed to start"
+)
 ENGINES = Signal("engines", "{engine}", "engine instances that told of their running batch")
 BATCH_SIZE = Signal("batch_size", "{request}", "requests in the running batch of one engine")
 WAITING = Signal("waiting_requests", "{request}", "requests admitted but not yet scheduled")
@@ -243,6 +246,7 @@ class Events:
     SHARED_MEMORY_FAILURE = "shared_memory_failure"
     MODEL_LOAD_FAILURE = "model_load_failure"
     MODEL_UNLOAD = "model_unload"
+    MEMORY_RELEASED = "memory_released"
     MEMORY_NOT_FREED = "memory_not_freed"
     KV_CACHE_FULL = "kv_cache_full"
     PROMPT_TRUNCATED = "prompt_truncated"

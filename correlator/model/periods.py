@@ -18,6 +18,7 @@ class Kind(StrEnum):
     AVAILABILITY = "availability"
     THROUGHPUT = "throughput"
     QUALITY = "quality"
+    TELEMETRY = "telemetry"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,3 +10,5 @@ ERROR_SHARE = 0.02
 """Two requests in a hundred: the usual alert level of an availability SLO of 99.9 % at a burn rate of 20."""
 QUALITY_SHARE = 0.05
 """One answer in twenty: users retry and rephrase a few of a hundred anyway."""
+LOST_SHARE = 0.05
+"""One in twenty lost may be all of the slowest: the 95th percentile, and so the tail, is no longer known."""

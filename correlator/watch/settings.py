@@ -10,6 +10,7 @@ from correlator.model.periods import Kind
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 SHARES = (Kind.ERRORS, Kind.AVAILABILITY, Kind.QUALITY)
+SUFFERED = (Kind.LATENCY, Kind.THROUGHPUT, *SHARES)
 
 
 class _Section(BaseModel):
@@ -33,6 +34,8 @@ class Slo(_Section):
 
     @model_validator(mode="after")
     def _shares_are_shares(self) -> Self:
+        if self.kind not in SUFFERED:
+            raise ValueError(f"kind: expected what requests suffer from ({', '.join(SUFFERED)}), got {self.kind}")
         if self.kind in SHARES and self.threshold >= 1:
             raise ValueError(f"threshold: expected a share between 0 and 1 for {self.kind}, got {self.threshold}")
         return self

@@ -76,7 +76,6 @@ CASES = (
         before=lambda: saturated(187, 12_167, 17.70, 11_200),
         files=lambda: saturated(1065, 11_582, 40.62, 6_560),
         asked=Kind.THROUGHPUT,
-        fails="neither requests nor tokens are timed one by one: untestable, though first",
     ),
     Report(
         id="C002",
@@ -86,7 +85,6 @@ CASES = (
         suspects=("scheduler_concurrency_cap", "traffic_surge"),
         files=swapping,
         asked=Kind.THROUGHPUT,
-        fails="neither requests nor tokens are timed one by one: untestable, though first",
     ),
     Report(
         id="C005",

@@ -87,7 +87,6 @@ CASES = (
         suspects=("input_token_inflation",),
         before=lambda: turns("append_frontier"),
         files=lambda: turns("restore_turn_checkpoint"),
-        fails="turns are timed, their prefill is not: untestable, though first",
     ),
     Report(
         id="C011",

@@ -66,7 +66,6 @@ CASES = (
         decisive=True,
         suspects=("gpu_memory_exhaustion",),
         files=lambda: refused_start(*FREE_ROSE),
-        fails="no event for memory that others release; beside errors the hypothesis wants slower tokens",
     ),
     Report(
         id="C032",

@@ -76,7 +76,6 @@ CASES = (
         decisive=True,
         suspects=("context_overflow", "proxy_buffering"),
         files=router,
-        fails="the router's line tells of tries, none of them is counted: untestable, though first",
     ),
     Report(id="C080", agree=2, cause="retry_storm", suspects=("schema_mismatch", "proxy_buffering"), files=agent),
 )

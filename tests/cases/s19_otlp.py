@@ -51,7 +51,6 @@ CASES = tuple(
         decisive=True,
         suspects=("traffic_surge", "recent_change", "replica_imbalance"),
         files=lambda error=error, dropped=dropped: refused(error, dropped),
-        fails="batches that the far end refuses are no symptom of the service, so nothing is said of it",
     )
     for id, agree, error, dropped in REFUSALS
 )

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from correlator.model.evidence import Coverage, Evidence, Fact
+from correlator.model.evidence import Coverage, Event, Evidence, Fact
 from correlator.model.findings import Outcome
-from correlator.model.names import ERROR
-from hypotheses import began_with_change, cached_less, not_lowered, records_lost
+from correlator.model.names import ERROR, Events
+from hypotheses import began_with_change, cached_less, changed, not_lowered, records_lost
 from tests.hypotheses.frames import BLIND, FAILED, HELD, ONSET, OPEN, evidence, outcome, rows
 
 LIMIT = "engine.max_num_seqs"
@@ -37,6 +37,23 @@ def known(facts: Facts) -> tuple[Fact, ...]:
 def test_not_lowered(facts: Facts, expected: Outcome) -> None:
     """A limit is compared as a number; between the default and a number, which is lower is not known."""
     assert expected == outcome(not_lowered(LIMIT), evidence(rows(request_latency=(1, 2)), facts=known(facts)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ([*STARTED, (LIMIT, "4", -49)], HELD),
+        ([*STARTED, (LIMIT, "4", -49), (LIMIT, "4", 2)], FAILED),
+        ([*STARTED[:2], (LIMIT, "4", -49)], BLIND),
+    ],
+    ids=["no longer named", "named again", "started without a word"],
+)
+def test_a_flag_that_a_new_start_no_longer_names_is_at_its_default(facts: Facts, expected: Outcome) -> None:
+    """A start that states version and model states the flags, too; one that says nothing may have any."""
+    begun = tuple(Event(Events.ENGINE_START, ONSET + int(at * 1e9), "vllm") for at in (-50, 1))
+    logged = tuple(replace(fact, resource="engine") for fact in known(facts))
+    seen = replace(evidence(rows(request_latency=(1, 2)), facts=logged), events=begun)
+    assert expected == outcome(changed(LIMIT), seen)
 
 
 def failing(since: int, changed_at: float | None) -> Evidence:

@@ -53,6 +53,9 @@ def test_of_chained_tracebacks_the_last_is_what_was_raised() -> None:
             "ERROR: max seq len (9), (1 GiB KV cache is needed, which is larger than the av",
             "context_overflow",
         ),
+        ("ERROR: AssertionError: Error in memory profiling. Initial free memory 1 GiB, current …", "memory_released"),
+        ("ERROR: torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered", "gpu_ecc_error"),
+        ("ERROR: RuntimeError: CUDA error: GPU is lost", "gpu_lost"),
         ("ERROR: RuntimeError: NCCL error: unhandled system error", "nccl_failure"),
         ("ERROR: OSError: x does not appear to have a file named config.json", "model_load_failure"),
         ("ERROR: AsyncEngineDeadError: Background loop is stopped.", "engine_dead"),
@@ -135,3 +138,38 @@ def test_a_wrapped_config_line_gives_the_same_facts() -> None:
     (line,) = re.findall(r".*non-default args: .*num_gpu_blocks_override': 17.*", capture("s03_kv_preemption"))
     wrapped = "\n".join(line[at : at + 90] for at in range(0, len(line), 90))
     assert read_log(vllm_log, line).facts() == read_log(vllm_log, wrapped).facts() != {}
+
+
+PROFILED = "Error in memory profiling."
+
+
+@pytest.mark.parametrize(
+    ("message", "figures"),
+    [
+        (
+            "Initial free memory 82.94 GiB, current free memory 90.17 GiB. This happens when other processes sharing "
+            "the same container release GPU memory while vLLM is profiling during initialization.",
+            {"gpu.memory.free_before_gib": 82.94, "gpu.memory.free_after_gib": 90.17},
+        ),
+        (
+            "Initial free memory 82.94 GiB, current free memory 90.17 GiB.",
+            {"gpu.memory.free_before_gib": 82.94, "gpu.memory.free_after_gib": 90.17},
+        ),
+        (
+            "Initial free memory 8589934592, current free memory 10737418240. This happens when the GPU memory was not "
+            "properly cleaned up before initializing the vLLM instance.",
+            {"gpu.memory.free_before_gib": 8.0, "gpu.memory.free_after_gib": 10.0},
+        ),
+        (
+            "Initial used memory 10737418240, currently used memory 8589934592. This happens when the GPU memory was …",
+            {"gpu.memory.used_before_gib": 10.0, "gpu.memory.used_after_gib": 8.0},
+        ),
+        ("This happens when the GPU memory was not properly cleaned up", {}),
+        ("Initial free memory 1.2.3 GiB, current free memory 4 GiB. This happens …", {}),
+    ],
+)
+def test_memory_that_others_gave_back_is_told_with_its_figures(message: str, figures: dict[str, float]) -> None:
+    """Before and after profiling, in GiB, in the words of any version; a text without figures has none."""
+    line = f"ERROR 11-30 03:40:01 [core.py:390] AssertionError: {PROFILED} {message}\n"
+    told = attributes(read_log(vllm_log, line).the("tollens.memory_released"))
+    assert figures == {name: value for name, value in told.items() if name.startswith("gpu.")}

@@ -72,6 +72,7 @@ def every_case() -> Iterator[Span]:
         chat(trace="resent", id="c", parent="root", start=0.4, end=0.9, attributes={"http.request.resend_count": 2}),
     )
     yield from answer("torn", Span(trace="torn", id="x", parent="lost", start=0.4, end=0.5))
+    yield from request("later", 3, 3.2)  # so that what is missing of the others does not come any more
     yield from request("failed", 0, 0.2, failed=True)
     yield from request("status", 0, 0.2, **{"http.response.status_code": 503})
     yield from request("fine", 0, 0.2, **{"http.response.status_code": 200})

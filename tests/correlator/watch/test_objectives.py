@@ -132,3 +132,9 @@ def test_severity_is_one_at_the_limit_and_the_title_has_the_numbers() -> None:
     assert sighting.severity == pytest.approx(2.0, rel=0.05)
     assert sighting.title.startswith("rag: o: ")
     assert sighting.title.endswith("% of requests failed")
+
+
+def test_lost_telemetry_is_no_objective() -> None:
+    """An objective is about what requests suffer; of what is lost nobody can say how they went."""
+    with pytest.raises(ValueError, match="kind: expected what requests suffer from"):
+        Slo(name="o", kind=Kind.TELEMETRY, threshold=0.1)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from correlator.model.evidence import Kind
 from correlator.model.findings import Verdict
 from correlator.model.names import LATENCY, TELEMETRY_LOST
 from tests.hypotheses.evidence import Case, seen, served, unseen, window
@@ -31,5 +32,11 @@ CASES = {
         Verdict.UNTESTABLE,
         missing=LATENCY,
     ),
-    "some_traces_are_lost": Case(window(served(), then=served(lost=0.3)), Verdict.INCONCLUSIVE),
+    "some_traces_are_lost_and_that_is_all": Case(window(served(), then=served(lost=0.3)), Verdict.SUPPORTED),
+    "some_traces_are_lost_and_latency_is_asked_for": Case(
+        window(served(), then=served(lost=0.3), kind=Kind.LATENCY), Verdict.INCONCLUSIVE
+    ),
+    "batches_are_refused_and_that_is_all": Case(
+        window(served(refused=0.0), then=served(refused=0.4)), Verdict.SUPPORTED
+    ),
 }
