@@ -2,7 +2,8 @@
 
 Of each outcome: how much more often it is seen where the claim is true than where it is not. Few incidents say little,
 so a ratio is drawn towards the one that all predictions of its kind share, and that towards the judgement it replaces.
-An incident that was diagnosed several times, with more and with less seen of it, is still one incident.
+An incident that was diagnosed several times, with more and with less seen of it, is still one incident. That a
+prediction could not be tested tells who records, not what is wrong: nothing is learnt from it.
 Priors and the weights of verdict, share and role stay judgement (`configs/judgement.yaml`).
 """
 
@@ -32,7 +33,7 @@ DRAWN = 10.0
 MOST = 50.0
 """No outcome multiplies or divides the odds by more: the lab does not know what it does not simulate."""
 SHARPNESS = np.arange(0.1, 1.01, 0.05)
-OUTCOMES = tuple(Outcome)
+OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.UNTESTABLE)
 LEARNT = ("source", "sharpness", "necessary", "separating", "predictions")
 HEAD = """# Learnt from the fault lab (benchmarks/calibrate.py); stands above judgement.yaml. Likelihood ratios
 # P(outcome | the claim is true) / P(outcome | it is false). Made by a command, not by hand."""
@@ -69,6 +70,7 @@ def counted(seen: Iterable[Seen]) -> Counts:
         for one in seen
         for name, told in one.findings.items()
         for prediction, outcome in told.outcomes.items()
+        if outcome in OUTCOMES
     ]
     times = Counter((key, incident) for key, incident, _ in diagnoses)
     counts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -94,7 +96,10 @@ def _pooled(counts: Counts, names: Iterable[str], true: bool, number: int) -> Sh
 def _ratios(true: Shares, false: Shares, towards: Ratios) -> Ratios:
     number = sum(true.values())
     weight = number / (number + DRAWN)
-    return Ratios(**{o: _drawn(_share(true, o) / _share(false, o), getattr(towards, o), weight) for o in OUTCOMES})
+    found: dict[str, float] = {
+        o: _drawn(_share(true, o) / _share(false, o), getattr(towards, o), weight) for o in OUTCOMES
+    }
+    return towards.model_copy(update=found)
 
 
 def _share(counts: Shares, outcome: str) -> float:
@@ -122,7 +127,7 @@ def reweighed(seen: Iterable[Seen], calibration: Calibration) -> Iterator[Seen]:
     for one in seen:
         judged = [_judged(known[name], one) for name in one.findings if name != NONE and name in known]
         roles = {name: Role(told.role) for name, told in one.findings.items() if told.role}
-        chances = probabilities(judged, roles, calibration, one.symptom) if judged else {}
+        chances = probabilities(judged, roles, calibration, one.well) if judged else {}
         told = {name: replace(one.findings[name], probability=chances[name]) for name in chances}
         yield replace(one, findings=told)
 

@@ -28,6 +28,7 @@ from correlator.model.findings import Finding, Verdict
 from correlator.model.records import Batch
 from correlator.store import Store
 from correlator.wiring import Request, engine, windowed
+from hypotheses._engine import is_well
 
 NONE = "none_of_these"
 RENEWED = 50
@@ -49,6 +50,7 @@ class Told:
 class Seen:
     """One diagnosis. `right` are the causes that would be right, the root first and then those that the lab declares as
     right beside it; `truths` those at work, of which two are to be found where two are; `error` where there was none.
+    `well`: nothing got worse, and it would have been seen.
     """
 
     fault: str
@@ -61,6 +63,7 @@ class Seen:
     findings: Mapping[str, Told]
     error: str = ""
     truths: tuple[str, ...] = ()
+    well: bool = False
 
     @property
     def key(self) -> tuple[str, int, str, float, str]:
@@ -111,7 +114,7 @@ def _judged(of: partial[Seen], pattern: str, evidence: Evidence, windows: tuple[
     evidence = windowed(evidence, Request(paths=(), baseline_window=asked[0], incident_window=asked[1]))
     answer = engine().answer(evidence, attack=False)
     findings = {finding.hypothesis: _told(finding) for finding in answer.findings}
-    return of(pattern=pattern, symptom=evidence.symptom is not None, findings=findings)
+    return of(pattern=pattern, symptom=evidence.symptom is not None, findings=findings, well=is_well(evidence))
 
 
 def _told(finding: Finding) -> Told:

@@ -8,6 +8,7 @@ from math import log2
 
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Experiment, Finding, Placebo, Role, Stability, Verdict
+from correlator.model.names import LATENCY
 from hypotheses._attack import FindSymptom, onset_shift, under_placebo, variations
 from hypotheses._chain import roles
 from hypotheses._contract import Hypothesis
@@ -75,7 +76,7 @@ class Engine:
         """Part in the chain and probability of each hypothesis."""
         parts = roles(judged, evidence)
         played = {name: role for name, (role, _) in parts.items()}
-        return parts, probabilities(judged, played, self.calibration, evidence.symptom is not None)
+        return parts, probabilities(judged, played, self.calibration, is_well(evidence))
 
     def _finding(
         self,
@@ -137,6 +138,12 @@ class Engine:
         return Stability(runs, kept, shift, tuple(moved_by), {top: kept / runs} if runs else {})
 
 
+def is_well(evidence: Evidence) -> bool:
+    """Nothing got worse, and it would have been seen: single requests were timed. An engine that is fast and logs no
+    error says nothing of what lies before it."""
+    return evidence.symptom is None and LATENCY.name in evidence.compared[0]
+
+
 def next_experiment(findings: Sequence[Finding]) -> Experiment | None:
     """The experiment with the most expected information for its cost and risk.
 
@@ -161,7 +168,7 @@ def _entropy(p: float) -> float:
 
 
 def _doubted(judged: Judged, reason: str) -> Judged:
-    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason, doubted=True)
 
 
 def _without_trust(judged: tuple[Judged, ...]) -> tuple[Judged, ...]:

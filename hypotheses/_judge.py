@@ -20,7 +20,7 @@ BLIND = "telemetry is lost: what it does not show may have happened all the same
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A hypothesis with its predictions read and its verdict."""
+    """A hypothesis with its predictions read and its verdict; `doubted` where what was read says nothing of it."""
 
     hypothesis: Hypothesis
     results: tuple[PredictionResult, ...]
@@ -28,6 +28,7 @@ class Judged:
     share: Interval | None
     missing: tuple[str, ...]
     reason: str
+    doubted: bool = False
 
 
 def judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[Judged, ...]:

@@ -47,15 +47,20 @@ class Calibration(BaseModel):
     share_floor: float = Field(gt=0, le=1, description="weight of a cause that accounts for nothing")
     verdict_weight: Mapping[Verdict, Weight] = Field(description="weight of a verdict beyond its outcomes")
     mechanism_weight: float = Field(gt=0, le=1)
-    no_symptom_weight: float = Field(gt=1, description="how much likelier none_of_these is without a symptom")
+    no_symptom_weight: float = Field(
+        gt=1, description="how much likelier none_of_these is of a service seen to be well"
+    )
 
 
 def probabilities(
-    judged: Sequence[Judged], roles: Mapping[str, Role], calibration: Calibration, has_symptom: bool
+    judged: Sequence[Judged], roles: Mapping[str, Role], calibration: Calibration, well: bool
 ) -> dict[str, float]:
-    """Probability of each hypothesis being the root cause, `none_of_these` included; they sum to one."""
+    """Probability of each hypothesis being the root cause, `none_of_these` included; they sum to one.
+
+    `well`: nothing got worse where that would have been seen.
+    """
     weights = {j.hypothesis.id: exp(_log_weight(j, roles.get(j.hypothesis.id), calibration)) for j in judged}
-    nothing = calibration.priors.get(NONE_OF_THESE, 1.0) * (1.0 if has_symptom else calibration.no_symptom_weight)
+    nothing = calibration.priors.get(NONE_OF_THESE, 1.0) * (calibration.no_symptom_weight if well else 1.0)
     weights[NONE_OF_THESE] = nothing
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items()}
@@ -64,7 +69,8 @@ def probabilities(
 def _log_weight(judged: Judged, role: Role | None, calibration: Calibration) -> float:
     name = judged.hypothesis.id
     total = log(calibration.priors.get(name, 1.0)) + log(calibration.verdict_weight[judged.verdict])
-    total += calibration.sharpness * sum(_log_ratio(name, result, calibration) for result in judged.results)
+    if not judged.doubted:
+        total += calibration.sharpness * sum(_log_ratio(name, result, calibration) for result in judged.results)
     if judged.share is not None:
         total += log(min(1.0, max(calibration.share_floor, judged.share.value)))
     if role in (Role.MECHANISM, Role.BYSTANDER):
