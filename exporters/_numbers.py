@@ -10,6 +10,8 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from correlator.model.worth import ENDLESS
+
 if TYPE_CHECKING:  # the model's evidence needs pandas; printing does not
     from correlator.model.evidence import Interval, Window
 
@@ -108,10 +110,16 @@ def percent(value: float | None) -> str:
 
 
 def interval(effect: Interval) -> str:
-    """`×2.10 (1.62 to 2.71)`: the value and its 90% interval; a unitless effect is no percentage."""
+    """`×2.10 (1.62 to 2.71)`: the value and its 90% interval; a unitless effect is no percentage.
+
+    What was read off events has no interval; the ratio to what hardly ever occurred before may have no upper end.
+    """
     unit = "" if effect.unit == "1" else effect.unit
-    low, high = (quantity(bound, unit).removeprefix("×") for bound in (effect.low, effect.high))
-    return f"{quantity(effect.value, unit)} ({low} to {high})"
+    value, low, high = (quantity(x, unit) for x in (effect.value, effect.low, effect.high))
+    if effect.low == effect.high:
+        return value
+    upper = "and more" if effect.high >= ENDLESS else f"to {high.removeprefix('×')}"
+    return f"{value} ({low.removeprefix('×')} {upper})"
 
 
 def effect(change: Interval) -> str:

@@ -75,9 +75,10 @@ def _symptom(symptom: Symptom) -> str:
     if during == before:
         return f"{_measure(symptom)}{where} stayed at {n.quantity(before, unit)}."
     moved = "rose" if during > before else "fell"
+    change = "" if symptom.change.low == symptom.change.high else f", {n.effect(symptom.change)}"
     return (
-        f"{_measure(symptom)}{where} {moved} from {n.quantity(before, unit)} to {n.quantity(during, unit)}, "
-        f"{n.effect(symptom.change)}, since {n.moment(symptom.onset)}."
+        f"{_measure(symptom)}{where} {moved} from {n.quantity(before, unit)} to {n.quantity(during, unit)}{change}, "
+        f"since {n.moment(symptom.onset)}."
     )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from correlator.model.effects import ENDLESS, TAIL, Effect
+from correlator.model.effects import TAIL, Effect
 from correlator.model.evidence import Interval
 from correlator.model.findings import Outcome, Reading
-from correlator.model.worth import SPARED_RATIO
+from correlator.model.worth import ENDLESS, SPARED_RATIO
 
 UNCHANGED = "unchanged"
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from correlator.model import student
 from correlator.model.evidence import BASELINE, INCIDENT, Interval
+from correlator.model.worth import ENDLESS
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -36,8 +37,6 @@ QUANTILES = {"p10": 0.1, "median": 0.5, "p95": 0.95}
 RAGGED = 0.5
 """Standard error of a mean over the mean, from which the mean's logarithm is too skewed to be taken for normal: zero
 then lies within two standard errors."""
-ENDLESS = 1e9
-"""Stands for an end that the interval of a ratio does not have; 1 / ENDLESS for zero."""
 FLOOR = 1e-9
 """Added before logarithms, so that a part that was exactly zero has a (huge) ratio instead of none."""
 

@@ -12,3 +12,5 @@ QUALITY_SHARE = 0.05
 """One answer in twenty: users retry and rephrase a few of a hundred anyway."""
 LOST_SHARE = 0.05
 """One in twenty lost may be all of the slowest: the 95th percentile, and so the tail, is no longer known."""
+ENDLESS = 1e9
+"""Stands for an end that the interval of a ratio does not have; 1 / ENDLESS for zero."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from correlator.model.evidence import Interval, Window
+from correlator.model.worth import ENDLESS
 from exporters import _numbers as n
 from tests.exporters import sample
 
@@ -73,6 +74,12 @@ def test_signs_are_shown_when_asked_for() -> None:
 def test_a_unitless_effect_is_no_percentage() -> None:
     """An effect without a unit may be a difference or a correlation, so it stays a plain number."""
     assert "0.42 (-0.1 to 0.9)" == n.interval(Interval(0.42, -0.1, 0.9, "1"))
+
+
+def test_an_interval_says_where_it_has_no_end() -> None:
+    """What events tell has no interval, and a ratio to next to nothing no upper end."""
+    assert "×1.00" == n.interval(Interval(1.0, 1.0, 1.0))
+    assert "×1,879 (476 and more)" == n.interval(Interval(1879.0, 476.0, ENDLESS))
 
 
 def test_a_window_names_both_days_when_it_crosses_midnight() -> None:
