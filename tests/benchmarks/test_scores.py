@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,15 @@ FOUND = answer(("a",), ("a",), a=0.9, b=0.06, none_of_these=0.04)
 MISSED = answer(("a",), ("b",), a=0.3, b=0.6, none_of_these=0.1)
 CALM = answer((NONE,), (), a=0.1, none_of_these=0.9)
 BLAMED = answer((NONE,), ("a",), a=0.2, none_of_these=0.8)
+
+
+def test_a_way_in_which_the_cause_works_is_not_wrong() -> None:
+    """A mechanism is wrong only where no right cause is its root."""
+    for role, said in (("root", []), ("bystander", ["b"]), (None, ["b"])):
+        told = {"a": Told("supported", 0.6, role, None, {}), "b": Told("supported", 0.4, "mechanism", None, {})}
+        assert said == wrong(replace(FOUND, findings=told))
+    two_roots = {name: Told("supported", 0.5, "root", None, {}) for name in ("a", "b")}
+    assert ["b"] == wrong(replace(FOUND, findings=two_roots))
 
 
 def test_the_most_probable_comes_first() -> None:
