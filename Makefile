@@ -62,7 +62,7 @@ format: setup ## Put the code into the one format
 bench: setup ## Measure speed and memory (a few minutes)
 	$(BIN)/python -m benchmarks
 
-accuracy: setup ## Measure how often the answer is right (twenty minutes; SEEDS=100:105 for more incidents)
+accuracy: setup ## Measure how often the answer is right (half an hour; SEEDS=100:105 for more incidents)
 	$(BIN)/python -m benchmarks.accuracy --seeds $(SEEDS)
 	$(BIN)/python -m benchmarks.nezha
 	$(BIN)/python -m benchmarks.petshop

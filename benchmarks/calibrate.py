@@ -140,7 +140,7 @@ def _judged(hypothesis: Hypothesis, one: Seen) -> Judged:
         for name, outcome in told.outcomes.items()
     )
     share = None if told.share is None else Interval(told.share, told.share, told.share, "1")
-    return Judged(hypothesis, results, Verdict(told.verdict), share, (), "")
+    return Judged(hypothesis, results, Verdict(told.verdict), share, (), "", told.doubted)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import argparse
 import itertools
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -37,13 +37,14 @@ RENEWED = 50
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was said of one cause; `outcomes` by prediction."""
+    """What was said of one cause; `outcomes` by prediction; `doubted` where these say nothing of it."""
 
     verdict: str
     probability: float
     role: str | None
     share: float | None
     outcomes: Mapping[str, str]
+    doubted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +113,21 @@ def _evidence(paths: Sequence[Path], near: int) -> Evidence:
 def _judged(of: partial[Seen], pattern: str, evidence: Evidence, windows: tuple[Window, ...]) -> Seen:
     asked = windows if PATTERNS[pattern].given else (None, None)
     evidence = windowed(evidence, Request(paths=(), baseline_window=asked[0], incident_window=asked[1]))
+    return answered(partial(of, pattern=pattern), evidence)
+
+
+def answered(of: Callable[..., Seen], evidence: Evidence) -> Seen:
+    """What is said of evidence with its windows, kept so that it can be weighed anew."""
     answer = engine().answer(evidence, attack=False)
     findings = {finding.hypothesis: _told(finding) for finding in answer.findings}
-    return of(pattern=pattern, symptom=evidence.symptom is not None, findings=findings, well=is_well(evidence))
+    return of(symptom=evidence.symptom is not None, findings=findings, well=is_well(evidence))
 
 
 def _told(finding: Finding) -> Told:
     share = finding.share.value if finding.share else None
     outcomes = {p.id: str(p.reading.outcome) for p in finding.predictions}
     role = str(finding.role) if finding.role else None
-    return Told(str(finding.verdict), finding.probability, role, share, outcomes)
+    return Told(str(finding.verdict), finding.probability, role, share, outcomes, finding.doubted)
 
 
 def load(path: Path) -> list[Seen]:

@@ -10,7 +10,6 @@ exception thrown, CPU contended) are not those of the catalogue: this measures s
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.rca import SHARED, Answer, answered, at_hand, evidence_of, shares, unpacked
+from benchmarks.rca import SHARED, Answer, answered, arguments, at_hand, evidence_of, shares, unpacked
 from collector.attributes import set_attributes
 from collector.files._emit import SEVERITY
 from correlator.model.evidence import Window
@@ -191,8 +190,7 @@ def _metrics(folder: Path, fault: Fault, nodes: Mapping[str, str]) -> bytes:
 
 def main() -> None:
     """All faults, as a table, with the shares and chance."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.nezha", description=__doc__)
-    parser.add_argument("archive", nargs="?", type=Path, default=ARCHIVE)
+    parser = arguments("nezha", __doc__, ARCHIVE)
     archive = parser.parse_args().archive
     if not at_hand(archive):
         return

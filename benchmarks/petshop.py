@@ -12,7 +12,6 @@ second half, as long as an issue lasts. Issues under traffic without such a peri
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.rca import SHARED, Answer, answered, at_hand, evidence_of, shares, unpacked
+from benchmarks.rca import SHARED, Answer, answered, arguments, at_hand, evidence_of, shares, unpacked
 from collector.attributes import set_attributes
 from correlator.join.compare import side_by_side
 from correlator.model.evidence import Window
@@ -96,8 +95,7 @@ def _window(ends: pd.Index) -> Window:
 
 def main() -> None:
     """All issues by culprit, as a table, with the shares and chance; then the healthy stretches."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.petshop", description=__doc__)
-    parser.add_argument("archive", nargs="?", type=Path, default=ARCHIVE)
+    parser = arguments("petshop", __doc__, ARCHIVE)
     archive = parser.parse_args().archive
     if not at_hand(archive):
         return

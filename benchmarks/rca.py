@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import tarfile
 import tempfile
@@ -43,6 +44,13 @@ class Answer:
     def silent(self) -> bool:
         """No symptom, and no cause supported."""
         return not self.symptom and not self.supported
+
+
+def arguments(name: str, about: str | None, usual: Path) -> argparse.ArgumentParser:
+    """The command's one argument: an archive, the usual one without it."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    parser.add_argument("archive", nargs="?", type=Path, default=usual)
+    return parser
 
 
 def at_hand(archive: Path) -> bool:

@@ -101,6 +101,7 @@ class Engine:
             remedy=hypothesis.remedy,
             reason=judged.reason,
             via=part[1] if part else (),
+            doubted=judged.doubted,
         )
 
     def _experiment(self, judged: Judged) -> Experiment | None:

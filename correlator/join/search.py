@@ -16,6 +16,7 @@ GRID = 80
 """Stretches are searched on at most this many cells (their number costs squared); longer data gets longer cells."""
 SHUFFLES = 99
 CHUNKS = 9
+"""Parts in which the shuffles are looked at; most signals are decided by the first."""
 MIN_CELLS = MIN_BLOCKS
 ONSET_NS = 60_000_000_000
 """How wrong a given onset may be (DESIGN 5); at most a third of the shorter window."""
@@ -87,6 +88,7 @@ def begun(evidence: Evidence, signal: Signal, within: Window, near: Window) -> i
 
 def _standing_out(values: np.ndarray, to_the_end: bool) -> tuple[int, int] | None:
     """Shuffles are looked at a few at a time, until so many scored as high that the others cannot matter any more."""
+    values = values - values.mean()  # squares of bytes would leave no digits for what varies
     (score,), i, j = _scan(values[None, :], to_the_end)
     shuffled = np.random.default_rng(len(values)).permuted(np.tile(values, (SHUFFLES, 1)), axis=1)
     as_high, allowed = 0, int(0.05 * (SHUFFLES + 1)) - 1

@@ -79,7 +79,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One hypothesis judged."""
+    """One hypothesis judged; `doubted` where what was read says nothing of it, and the verdict is none."""
 
     hypothesis: str
     claim: str
@@ -94,6 +94,7 @@ class Finding:
     remedy: str = ""
     reason: str = ""
     via: tuple[str, ...] = ()
+    doubted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

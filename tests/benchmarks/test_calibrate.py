@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
 from benchmarks.calibrate import DRAWN, MOST, counted, incidents, learnt, loss, main, reweighed
-from benchmarks.corpus import NONE, Seen, Told
-from correlator.wiring import judgement
+from benchmarks.corpus import NONE, Seen, Told, answered
+from correlator.wiring import calibration, judgement
 from hypotheses._registry import all_hypotheses
+from tests.hypotheses.test_engine import cause_of
 
 CAUSE, RIVAL = "retrieval_slow", "rerank_slow"
 PREDICTIONS = {h.id: tuple(p.id for p in h.predictions) for h in all_hypotheses()}
@@ -167,3 +169,13 @@ def test_no_corpus_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     with pytest.raises(SystemExit) as ended:
         called(monkeypatch)
     assert (2, "") == (ended.value.code, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("id", ["input_token_inflation", "telemetry_artifact"])
+def test_weighed_anew_by_the_same_calibration_nothing_changes(id: str) -> None:
+    """A corpus holds all that probabilities are made of, also what is doubted because the telemetry is."""
+    made = partial(Seen, id, 0, "recorded", 1.0, "given", (id,))
+    one = answered(made, cause_of(id))
+    (again,) = reweighed([one], calibration())
+    said, now = ({name: told.probability for name, told in seen.findings.items()} for seen in (one, again))
+    assert pytest.approx(said) == now

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import random
-import sys
-import tarfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +15,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from benchmarks.nezha import Fault, batches, faults, located, main, service_of, services
+from benchmarks import nezha
+from benchmarks.nezha import Fault, batches, faults, located, service_of, services
 from benchmarks.rca import names
 from correlator.model.findings import Finding, Verdict
 from correlator.model.records import Signal
+from tests.benchmarks.test_rca import run_on
 
 GATE, QUICK, SLOW = "front-7d9f-aa1", "cart-5c6b-bb1", "cart-5c6b-bb2"
 AT = "2024-03-05 10:00:04"
@@ -173,38 +172,10 @@ def test_part_of_a_name_is_not_the_name() -> None:
     assert (False, True) == (names(finding, "ts-order"), names(finding, "ts-order-other"))
 
 
-def run(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
-    """The command with this archive."""
-    monkeypatch.setattr(sys, "argv", ["nezha", str(archive)])
-    main()
-
-
-def test_without_data_it_is_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line says that it was skipped and what for."""
-    run(monkeypatch, tmp_path / "nowhere.tar.xz")
-    assert (
-        "skipped: nowhere.tar.xz is not at hand (../shared/data/rca beside this checkout)\n" == capsys.readouterr().out
-    )
-
-
 def test_the_figures_stand_beside_chance(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command prints the share of culprits in scope with the chance line."""
-    archive = tmp_path / "day.tar.xz"
-    with tarfile.open(archive, "w:xz") as out:
-        out.add(day, "rca_data/2024-03-05")
-    run(monkeypatch, archive)
+    run_on(nezha, day, "rca_data/2024-03-05", tmp_path, monkeypatch)
     expected = "culprit in the first finding's scope: 1 of 1 = 1.00 (by chance 0.50, 1 in 2; published 0.87)"
     assert expected in capsys.readouterr().out
-
-
-def test_another_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive without a day in it ends with what was expected."""
-    archive = tmp_path / "other.tar.xz"
-    with tarfile.open(archive, "w:xz") as out:
-        out.addfile(tarfile.TarInfo("readme"), io.BytesIO())
-    with pytest.raises(SystemExit, match="2"):
-        run(monkeypatch, archive)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
-import sys
-import tarfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from benchmarks.petshop import LASTS, batch, healthy, issues, main, metrics
+from benchmarks import petshop
+from benchmarks.petshop import LASTS, batch, healthy, issues, metrics
+from tests.benchmarks.test_rca import run_on
 
 COLUMNS = [("latency", "Average"), ("requests", "Sum"), ("availability", "Average")]
 POINTS, BEGAN = 60, 1_700_000_100
@@ -78,40 +77,12 @@ def test_health_is_left_alone_and_what_is_slow_is_not(traffic: Path) -> None:
     assert [True, False, *[True] * 8] == [answer.silent for answer in healthy(rows)]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
-    """The command with this archive."""
-    monkeypatch.setattr(sys, "argv", ["petshop", str(archive)])
-    main()
-
-
 def test_the_figures_stand_beside_chance(
     traffic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command prints localisation with the chance line, silence on health, and silence on issues beside it."""
-    archive = tmp_path / "little.tar.xz"
-    with tarfile.open(archive, "w:xz") as out:
-        out.add(traffic, "dataset/little")
-    run(monkeypatch, archive)
+    run_on(petshop, traffic, "dataset/little", tmp_path, monkeypatch)
     told = capsys.readouterr().out
     assert "culprit in the first finding's scope: 0 of 1 = 0.00 (by chance 0.50, 1 in 2)\n" in told
     assert "healthy stretches left alone: 10 of 10 = 1.00 (published 0.17 to 0.60)\n" in told
     assert "issues left alone as well: 0 of 1\n" in told
-
-
-def test_without_data_it_is_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line says that it was skipped and what for."""
-    run(monkeypatch, tmp_path / "nowhere.tar.xz")
-    assert (
-        "skipped: nowhere.tar.xz is not at hand (../shared/data/rca beside this checkout)\n" == capsys.readouterr().out
-    )
-
-
-def test_another_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive without issues in it ends with what was expected."""
-    archive = tmp_path / "other.tar.xz"
-    with tarfile.open(archive, "w:xz") as out:
-        out.addfile(tarfile.TarInfo("readme"), io.BytesIO())
-    with pytest.raises(SystemExit, match="2"):
-        run(monkeypatch, archive)
