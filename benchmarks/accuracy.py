@@ -19,9 +19,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.calibrate import reweighed
 from benchmarks.corpus import NONE, Seen, grown, load, span
 from benchmarks.lab import FAULTS
+from benchmarks.reweigh import reweighed
 from benchmarks.scores import (
     both,
     brier,

@@ -1,146 +1,150 @@
-"""Likelihood ratios learnt from simulated incidents: `python -m benchmarks.calibrate CORPUS.jsonl > calibration.yaml`.
+"""What outcomes weigh, learnt from simulated incidents.
 
-Of each outcome: how much more often it is seen where the claim is true than where it is not. Few incidents say little,
-so a ratio is drawn towards the one that all predictions of its kind share, and that towards the judgement it replaces.
-An incident that was diagnosed several times, with more and with less seen of it, is still one incident. That a
-prediction could not be tested tells who records, not what is wrong: nothing is learnt from it.
-Priors and the weights of verdict, share and role stay judgement (`configs/judgement.yaml`).
+    python -m benchmarks.calibrate CORPUS.jsonl > configs/calibration.yaml
+
+The logarithm of a cause's weight is a sum: a number for each outcome of each prediction, one for its verdict, one where
+it is a mechanism. These few numbers are chosen under which the causes that would be right were most probable, as a
+conditional logit does (McFadden 1974). They are the same for all causes: what a single prediction is worth in the lab
+tells how the lab makes that fault, and reports of real ones came out worse with it. Each is drawn towards the judgement
+it replaces, as strongly as predicts the seeds that were left out no worse than the best by more than chance (the rule
+of one standard error, Breiman et al. 1984): the world has more ways than the lab.
+
+What stays judgement (`configs/judgement.yaml`): priors, the weight of *none of these*, what a share is worth, for how
+often something is wrong, and what, the lab decides and not the world; and what an untestable prediction weighs, for it
+tells who records, not what is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 
 import numpy as np
 import yaml
+from scipy.optimize import minimize
 
-from benchmarks.corpus import NONE, Seen, load
-from correlator.model.evidence import Interval
-from correlator.model.findings import Outcome, PredictionResult, Reading, Role, Verdict
+from benchmarks.corpus import Seen, load
+from benchmarks.reweigh import as_judged
+from correlator.model.findings import Outcome, Verdict
 from correlator.wiring import judgement
-from hypotheses._contract import Hypothesis
-from hypotheses._judge import Judged
-from hypotheses._probability import Calibration, Ratios, probabilities
-from hypotheses._registry import all_hypotheses
+from hypotheses._probability import Calibration, log_weights
 
-DRAWN = 10.0
-"""Incidents of a cause that weigh as much as what all predictions of that kind share."""
-MOST = 50.0
-"""No outcome multiplies or divides the odds by more: the lab does not know what it does not simulate."""
-SHARPNESS = np.arange(0.1, 1.01, 0.05)
-OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.UNTESTABLE)
-LEARNT = ("source", "sharpness", "necessary", "separating", "predictions")
-HEAD = """# Learnt from the fault lab (benchmarks/calibrate.py); stands above judgement.yaml. Likelihood ratios
-# P(outcome | the claim is true) / P(outcome | it is false). Made by a command, not by hand."""
+STRENGTHS = (0.1, 0.03, 0.01, 0.003, 0.001)
+"""Loss that a number costs which is e times what was judged; the strongest first."""
+FOLDS = 3
+"""Parts of the seeds, each of which is left out once."""
+NUMBERS = (
+    *(
+        (kind, outcome.value)
+        for kind in ("necessary", "separating")
+        for outcome in Outcome
+        if outcome is not Outcome.UNTESTABLE
+    ),
+    *(("verdict_weight", verdict) for verdict in Verdict),
+    ("mechanism_weight", None),
+)
+"""What is learnt, by where it stands in the calibration."""
+HEAD = "# Learnt from the fault lab by the command below, not by hand; stands above judgement.yaml."
 
-Shares = Mapping[str, float]
-"""Incidents by outcome; one in which an outcome was seen by half of the diagnoses counts there as half."""
-Counts = Mapping[tuple[str, bool], Shares]
-"""By (`hypothesis.prediction`, whether the claim was true)."""
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One diagnosis: a row a cause, a column a number; `base` is the log weight by judgement, `right` what would be."""
+
+    counts: np.ndarray
+    base: np.ndarray
+    right: np.ndarray
+    weight: float
 
 
 def learnt(seen: Sequence[Seen], judged: Calibration, source: str) -> Calibration:
     """The calibration that `seen` teaches; what it cannot teach is taken from the judgement."""
-    counts, necessary = counted(seen), {f"{h.id}.{p.id}": p.necessary for h in all_hypotheses() for p in h.predictions}
-    kinds = {True: judged.necessary, False: judged.separating}
-    pooled = {}
-    for kind, towards in kinds.items():
-        names = [name for name in necessary if necessary[name] is kind]
-        true, false = (_pooled(counts, names, holds, incidents(seen, names, holds)) for holds in (True, False))
-        pooled[kind] = _ratios(true, false, towards)
-    known = {name for name, true in counts if true and name in necessary}
-    own = {n: _ratios(counts[n, True], counts.get((n, False), {}), pooled[necessary[n]]) for n in sorted(known)}
-    found = judged.model_copy(
-        update={"source": source, "necessary": pooled[True], "separating": pooled[False], "predictions": own}
-    )
-    return min(
-        (found.model_copy(update={"sharpness": round(float(s), 2)}) for s in SHARPNESS), key=lambda c: loss(seen, c)
-    )
+    choices = list(_choices(seen, judged))
+    seeds = sorted({one.seed for one in seen})
+    folds = [seeds.index(one.seed) % FOLDS for one in seen]
+    strength = _strength(choices, folds) if len(seeds) > 1 else STRENGTHS[0]
+    return _rounded(_moved(judged, _fitted(choices, strength))).model_copy(update={"source": source})
 
 
-def counted(seen: Iterable[Seen]) -> Counts:
-    """Incidents by outcome of each prediction, where its claim is true and where it is not."""
-    diagnoses = [
-        ((f"{name}.{prediction}", name in one.right), one.incident, outcome)
-        for one in seen
-        for name, told in one.findings.items()
-        for prediction, outcome in told.outcomes.items()
-        if outcome in OUTCOMES
-    ]
-    times = Counter((key, incident) for key, incident, _ in diagnoses)
-    counts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for key, incident, outcome in diagnoses:
-        counts[key][outcome] += 1 / times[key, incident]
-    return {key: dict(shares) for key, shares in counts.items()}
+def _strength(choices: Sequence[Choice], folds: Sequence[int]) -> float:
+    """The strongest under which the loss on what was left out is within a standard error of the least."""
+    losses = {strength: _left_out(choices, folds, strength) for strength in STRENGTHS}
+    least = min(losses.values(), key=lambda each: float(each.mean()))
+    most = least.mean() + least.std() / len(least) ** 0.5
+    return next(strength for strength, each in losses.items() if each.mean() <= most)
 
 
-def incidents(seen: Iterable[Seen], names: Collection[str], true: bool) -> int:
-    """How many incidents tell of one of these predictions where its claim is true, or where it is not."""
-    causes = {name.partition(".")[0] for name in names}
-    told = ((one, causes & set(one.findings)) for one in seen)
-    return len({one.incident for one, mine in told if (mine & set(one.right) if true else mine - set(one.right))})
+def _left_out(choices: Sequence[Choice], folds: Sequence[int], strength: float) -> np.ndarray:
+    """Loss of each choice under what the other parts of the seeds teach."""
+    losses = np.zeros(len(choices))
+    for fold in set(folds):
+        taught = _fitted([choice for choice, place in zip(choices, folds, strict=True) if place != fold], strength)
+        for i in np.flatnonzero(np.array(folds) == fold):
+            losses[i] = _loss(taught, [choices[int(i)]])[0]
+    return losses
 
 
-def _pooled(counts: Counts, names: Iterable[str], true: bool, number: int) -> Shares:
-    """Shares rather than numbers are averaged, so that a cause simulated more often says no more than another."""
-    each = [counts[name, true] for name in names if (name, true) in counts]
-    told = [{outcome: count / sum(one.values()) for outcome, count in one.items()} for one in each]
-    return {o: number * float(np.mean([shares.get(o, 0.0) for shares in told])) for o in OUTCOMES} if told else {}
+def _fitted(choices: Sequence[Choice], strength: float) -> np.ndarray:
+    """Logarithm of what each number is multiplied by."""
+
+    def cost(moves: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = _loss(moves, choices)
+        total = sum(choice.weight for choice in choices)
+        return value / total + strength * moves @ moves, slope / total + 2 * strength * moves
+
+    return np.asarray(minimize(cost, np.zeros(len(NUMBERS)), jac=True, method="L-BFGS-B").x)
 
 
-def _ratios(true: Shares, false: Shares, towards: Ratios) -> Ratios:
-    number = sum(true.values())
-    weight = number / (number + DRAWN)
-    found: dict[str, float] = {
-        o: _drawn(_share(true, o) / _share(false, o), getattr(towards, o), weight) for o in OUTCOMES
-    }
-    return towards.model_copy(update=found)
+def _loss(moves: np.ndarray, choices: Sequence[Choice]) -> tuple[float, np.ndarray]:
+    """Logarithmic loss of the right causes' probability together, and its slope."""
+    loss, slope = 0.0, np.zeros(len(NUMBERS))
+    for choice in choices:
+        weights = choice.base + choice.counts @ moves
+        chances = np.exp(weights - weights.max())
+        chances /= chances.sum()
+        among_right = np.where(choice.right, chances, 0.0)
+        total = max(float(among_right.sum()), 1e-12)
+        loss -= choice.weight * log(total)
+        slope += choice.weight * choice.counts.T @ (chances - among_right / total)
+    return loss, slope
 
 
-def _share(counts: Shares, outcome: str) -> float:
-    """Of the outcomes, each seen half a time more than it was (Jeffreys)."""
-    return (counts.get(outcome, 0.0) + 0.5) / (sum(counts.values()) + 0.5 * len(OUTCOMES))
+def _choices(seen: Sequence[Seen], judged: Calibration) -> Iterator[Choice]:
+    """As choices, each fault of the same weight however often it was simulated.
 
-
-def _drawn(ratio: float, towards: float, weight: float) -> float:
-    value = exp(weight * log(ratio) + (1 - weight) * log(towards))
-    return float(f"{min(max(value, 1 / MOST), MOST):.3g}")
-
-
-def loss(seen: Sequence[Seen], calibration: Calibration) -> float:
-    """Mean logarithmic loss of the causes that would be right, together; every fault counts alike."""
-    by_fault: dict[str, list[float]] = {}
-    for one in reweighed(seen, calibration):
-        right = sum(one.findings[name].probability for name in one.right if name in one.findings)
-        by_fault.setdefault(one.fault, []).append(-log(max(right, 1e-9)))
-    return float(np.mean([np.mean(losses) for losses in by_fault.values()]))
-
-
-def reweighed(seen: Iterable[Seen], calibration: Calibration) -> Iterator[Seen]:
-    """The same answers with the probabilities of another calibration."""
-    known = {h.id: h for h in all_hypotheses()}
+    A log weight is linear in the logarithms, so what a number does is the difference that one e-th of it makes.
+    """
+    times = Counter(one.fault for one in seen)
+    shrunk = [_moved(judged, np.where(np.arange(len(NUMBERS)) == i, -1.0, 0.0)) for i in range(len(NUMBERS))]
     for one in seen:
-        judged = [_judged(known[name], one) for name in one.findings if name != NONE and name in known]
-        roles = {name: Role(told.role) for name, told in one.findings.items() if told.role}
-        chances = probabilities(judged, roles, calibration, one.well) if judged else {}
-        told = {name: replace(one.findings[name], probability=chances[name]) for name in chances}
-        yield replace(one, findings=told)
+        causes, roles = as_judged(one)
+        base = log_weights(causes, roles, judged, one.well)
+        each = [log_weights(causes, roles, other, one.well) for other in shrunk]
+        counts = np.array([[base[name] - other[name] for other in each] for name in base])
+        right = np.array([name in one.right for name in base])
+        yield Choice(counts, np.array(list(base.values())), right, 1 / times[one.fault])
 
 
-def _judged(hypothesis: Hypothesis, one: Seen) -> Judged:
-    told = one.findings[hypothesis.id]
-    necessary = {p.id: p.necessary for p in hypothesis.predictions}
-    results = tuple(
-        PredictionResult(name, "", necessary.get(name, True), Reading(Outcome(outcome), ""))
-        for name, outcome in told.outcomes.items()
-    )
-    share = None if told.share is None else Interval(told.share, told.share, told.share, "1")
-    return Judged(hypothesis, results, Verdict(told.verdict), share, (), "", told.doubted)
+def _moved(calibration: Calibration, moves: np.ndarray) -> Calibration:
+    """With each number multiplied by e to the power of its move."""
+    values = calibration.model_dump()
+    for (name, key), move in zip(NUMBERS, moves, strict=True):
+        place, last = (values[name], key) if key else (values, name)
+        place[last] *= exp(move)
+    return Calibration.model_validate(values)
+
+
+def _rounded(calibration: Calibration) -> Calibration:
+    """To three digits, as people read them."""
+    values = calibration.model_dump()
+    for name, key in NUMBERS:
+        place, last = (values[name], key) if key else (values, name)
+        place[last] = float(f"{place[last]:.3g}")
+    return Calibration.model_validate(values)
 
 
 def main() -> None:
@@ -159,10 +163,10 @@ def main() -> None:
         parser.error(f"nothing to learn from in {', '.join(map(str, paths))}: expected at least one diagnosis")
     faults, drawn = len({one.fault for one in seen}), len({one.incident for one in seen})
     source = f"python -m benchmarks.calibrate, {len(seen)} diagnoses of {drawn} incidents, {faults} simulated faults"
-    found = learnt(seen, judgement(), source).model_dump(mode="json", include=set(LEARNT))
+    found = learnt(seen, judgement(), source).model_dump(mode="json", include={"source", *dict(NUMBERS)})
     print(HEAD)
     print(
-        yaml.safe_dump({name: found[name] for name in LEARNT}, sort_keys=False, width=120, default_flow_style=None),
+        yaml.safe_dump(found, sort_keys=False, width=120, default_flow_style=None),
         end="",
     )
 

@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.lab import FAULTS, write_capture
-from benchmarks.lab.patterns import PATTERNS
+from benchmarks.lab.patterns import PATTERNS, Pattern
 from benchmarks.lab.worlds import WORLDS
 from collector.files import Options, read
 from correlator.join.build import build
@@ -111,9 +111,20 @@ def _evidence(paths: Sequence[Path], near: int) -> Evidence:
 
 
 def _judged(of: partial[Seen], pattern: str, evidence: Evidence, windows: tuple[Window, ...]) -> Seen:
-    asked = windows if PATTERNS[pattern].given else (None, None)
+    asked = told(PATTERNS[pattern], windows)
     evidence = windowed(evidence, Request(paths=(), baseline_window=asked[0], incident_window=asked[1]))
     return answered(partial(of, pattern=pattern), evidence)
+
+
+def told(pattern: Pattern, windows: Sequence[Window]) -> tuple[Window | None, Window | None]:
+    """The windows that somebody gives: these, none, or those of an onset that is wrong, before which all was well."""
+    baseline, incident = windows
+    if not pattern.given:
+        return None, None
+    if not pattern.onset_s:
+        return baseline, incident
+    onset = incident.start + int(pattern.onset_s * 1e9)
+    return Window(baseline.start, onset), Window(onset, incident.end)
 
 
 def answered(of: Callable[..., Seen], evidence: Evidence) -> Seen:

@@ -13,9 +13,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.calibrate import learnt, loss, reweighed
+from benchmarks.calibrate import learnt
 from benchmarks.corpus import Seen, load
-from benchmarks.scores import brier, calibration_error, hit, said_and_was, share
+from benchmarks.reweigh import reweighed
+from benchmarks.scores import brier, calibration_error, hit, log_loss, said_and_was, share
 from correlator.wiring import judgement
 from hypotheses._probability import Calibration
 
@@ -35,7 +36,7 @@ def curve(learn: Sequence[Seen], test: Sequence[Seen]) -> Table:
     for count, calibration in calibrations(learn):
         weighed = list(reweighed(test, calibration))
         pairs = said_and_was(weighed)
-        scores = (share(weighed, hit), loss(test, calibration), brier(pairs), calibration_error(pairs))
+        scores = (share(weighed, hit), log_loss(weighed), brier(pairs), calibration_error(pairs))
         table.add_row(str(count), *(f"{score:.3f}" for score in scores))
     return table
 

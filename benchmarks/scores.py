@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
@@ -103,3 +104,12 @@ def calibration_error(pairs: np.ndarray) -> float:
     """Expected calibration error: distance of the bins from the diagonal, weighed by their size (Naeini 2015)."""
     bins = reliability(pairs)
     return sum(b.count * abs(b.said - b.was) for b in bins) / max(sum(b.count for b in bins), 1)
+
+
+def log_loss(seen: Iterable[Seen]) -> float:
+    """Mean logarithmic loss of the causes that would be right, together; every fault counts alike."""
+    by_fault: dict[str, list[float]] = {}
+    for one in seen:
+        right = sum(one.findings[name].probability for name in one.right if name in one.findings)
+        by_fault.setdefault(one.fault, []).append(-log(max(right, 1e-9)))
+    return float(np.mean([np.mean(losses) for losses in by_fault.values()]))

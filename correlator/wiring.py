@@ -21,7 +21,7 @@ from correlator.join.illustrate import illustrate
 from correlator.join.ledger import to_ledger
 from correlator.join.places import at
 from correlator.join.search import refined
-from correlator.join.symptom import find_symptom
+from correlator.join.service_symptom import any_symptom, with_any_symptom
 from correlator.join.windows import extent, trimmed, with_found_windows
 from correlator.model.config import refusal
 from correlator.model.errors import InputError
@@ -131,14 +131,12 @@ def _target(each: Bound) -> Target:
 
 def engine() -> Engine:
     """The engine with every discovered hypothesis and the shipped calibration."""
-    return Engine(all_hypotheses(), calibration(), find_symptom, how_to_measure())
+    return Engine(all_hypotheses(), calibration(), any_symptom, how_to_measure())
 
 
 def calibration() -> Calibration:
     """What was learnt from the fault lab, and the judgement beneath it; ConfigError names file and field."""
-    judged, learnt = _settings("judgement.yaml"), _settings("calibration.yaml")
-    ratios = {**judged["predictions"], **learnt["predictions"]}
-    return _calibration({**judged, **learnt, "predictions": ratios}, "calibration.yaml")
+    return _calibration(_settings("judgement.yaml") | _settings("calibration.yaml"), "calibration.yaml")
 
 
 def judgement() -> Calibration:
@@ -192,9 +190,10 @@ def windowed(evidence: Evidence, request: Request) -> Evidence:
     if evidence.windows is None:
         windows = _given(evidence, request)
         if windows is None:
-            return _with_onset(with_found_windows(evidence, request.symptom), request)
+            found = _with_onset(with_found_windows(evidence, request.symptom), request)
+            return with_any_symptom(found, request.symptom)
         evidence = with_windows(evidence, windows)
-    return _with_onset(replace(evidence, symptom=find_symptom(evidence, request.symptom)), request)
+    return _with_onset(replace(evidence, symptom=any_symptom(evidence, request.symptom)), request)
 
 
 def _with_onset(evidence: Evidence, request: Request) -> Evidence:
@@ -205,7 +204,7 @@ def _with_onset(evidence: Evidence, request: Request) -> Evidence:
     if windows == evidence.windows:
         return evidence
     moved = with_windows(evidence, windows)
-    symptom = find_symptom(moved, request.symptom)
+    symptom = any_symptom(moved, request.symptom)
     return evidence if symptom is None else replace(moved, symptom=symptom)
 
 

@@ -4,9 +4,12 @@ from correlator.model.evidence import Kind
 from correlator.model.findings import Experiment
 from hypotheses._absence import absent, unchanged
 from hypotheses._after import ended_while_starting, errors_follow, worked_until
+from hypotheses._allocations import enough_was_reserved
+from hypotheses._answers import answers_are_worse, spares_other_answers, worse_answers_where
 from hypotheses._cache import cached_less
-from hypotheses._climbs import climbs, resets_at_start
+from hypotheses._climbs import climbed, climbs, resets_at_start
 from hypotheses._combine import by_kind, either, together
+from hypotheses._constant import grew_by_a_constant
 from hypotheses._context import fitting_requests_succeed, refusals_exceed_context
 from hypotheses._contract import Hypothesis, Prediction, Test, necessary, separating
 from hypotheses._decide import Direction
@@ -40,11 +43,13 @@ __all__ = [
     "Test",
     "absent",
     "accounts_for",
+    "answers_are_worse",
     "at_limit",
     "began_with_change",
     "by_kind",
     "cached_less",
     "changed",
+    "climbed",
     "climbs",
     "confined_to_changed",
     "diverged",
@@ -53,10 +58,12 @@ __all__ = [
     "ended_while_starting",
     "engine_accounts",
     "engine_is_down",
+    "enough_was_reserved",
     "errors_follow",
     "exceeds",
     "fades",
     "fitting_requests_succeed",
+    "grew_by_a_constant",
     "hardware_fault",
     "hits_all_alike",
     "larger",
@@ -85,6 +92,7 @@ __all__ = [
     "sits_at",
     "slower_with",
     "spares",
+    "spares_other_answers",
     "spares_unmarked",
     "stays_below",
     "times_out_near",
@@ -94,4 +102,5 @@ __all__ = [
     "weights_came_slowly",
     "weights_on_network",
     "worked_until",
+    "worse_answers_where",
 ]

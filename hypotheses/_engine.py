@@ -63,11 +63,11 @@ class Engine:
 
     def _findings(self, judged: Sequence[Judged], evidence: Evidence) -> tuple[Finding, ...]:
         parts, chances = self._weighed(judged, evidence)
-        scope = scope_of(evidence) if any(j.verdict is Verdict.SUPPORTED for j in judged) else {}
+        scope = scope_of(evidence)
         findings = [self._finding(j, parts.get(j.hypothesis.id), chances[j.hypothesis.id], scope) for j in judged]
         nothing = next((h for h in self.hypotheses if h.id == NONE_OF_THESE), None)
         if nothing is not None:
-            findings.append(_none(nothing, chances[NONE_OF_THESE], findings))
+            findings.append(_none(nothing, chances[NONE_OF_THESE], findings, scope))
         return tuple(sorted(findings, key=lambda f: (-f.probability, f.hypothesis)))
 
     def _weighed(
@@ -181,13 +181,15 @@ def _without_trust(judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
     return tuple(_doubted(j, reason) if j.verdict is Verdict.SUPPORTED and j not in doubting else j for j in judged)
 
 
-def _none(hypothesis: Hypothesis, probability: float, others: Iterable[Finding]) -> Finding:
+def _none(hypothesis: Hypothesis, probability: float, others: Iterable[Finding], scope: Mapping[str, str]) -> Finding:
+    """Where no cause is supported, that it is where it is remains known."""
     explained = any(f.verdict is Verdict.SUPPORTED for f in others)
     return Finding(
         hypothesis=hypothesis.id,
         claim=hypothesis.claim,
         verdict=Verdict.INCONCLUSIVE,
         probability=probability,
+        scope={} if explained else scope,
         remedy=hypothesis.remedy,
         experiment=None if explained else hypothesis.experiment,
         reason="scored against every cause, never tested itself",

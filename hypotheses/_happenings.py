@@ -43,6 +43,11 @@ def occurs(*events: str, seen_by: frozenset[str], often: bool = True) -> Test:
     )
 
 
+def since_baseline(evidence: Evidence, name: str) -> list[Event]:
+    """Events of this name from the baseline's end to the incident's."""
+    return _since(evidence, frozenset({name}), after_baseline=True)
+
+
 def _since(evidence: Evidence, names: frozenset[str], after_baseline: bool) -> list[Event]:
     """Events since the baseline's end, or already from shortly before the onset."""
     if evidence.windows is None:

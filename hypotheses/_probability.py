@@ -41,9 +41,6 @@ class Calibration(BaseModel):
     necessary: Ratios
     separating: Ratios
     predictions: Mapping[str, Ratios] = Field(default_factory=dict)
-    sharpness: float = Field(
-        default=1.0, gt=0, le=1, description="exponent of the product of ratios: predictions of a cause go together"
-    )
     share_floor: float = Field(gt=0, le=1, description="weight of a cause that accounts for nothing")
     verdict_weight: Mapping[Verdict, Weight] = Field(description="weight of a verdict beyond its outcomes")
     mechanism_weight: float = Field(gt=0, le=1)
@@ -59,18 +56,25 @@ def probabilities(
 
     `well`: nothing got worse where that would have been seen.
     """
-    weights = {j.hypothesis.id: exp(_log_weight(j, roles.get(j.hypothesis.id), calibration)) for j in judged}
-    nothing = calibration.priors.get(NONE_OF_THESE, 1.0) * (calibration.no_symptom_weight if well else 1.0)
-    weights[NONE_OF_THESE] = nothing
+    weights = {name: exp(value) for name, value in log_weights(judged, roles, calibration, well).items()}
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items()}
+
+
+def log_weights(
+    judged: Sequence[Judged], roles: Mapping[str, Role], calibration: Calibration, well: bool
+) -> dict[str, float]:
+    """Logarithm of what each hypothesis weighs, `none_of_these` included: linear in those of the calibration."""
+    nothing = calibration.priors.get(NONE_OF_THESE, 1.0) * (calibration.no_symptom_weight if well else 1.0)
+    weights = {j.hypothesis.id: _log_weight(j, roles.get(j.hypothesis.id), calibration) for j in judged}
+    return weights | {NONE_OF_THESE: log(nothing)}
 
 
 def _log_weight(judged: Judged, role: Role | None, calibration: Calibration) -> float:
     name = judged.hypothesis.id
     total = log(calibration.priors.get(name, 1.0)) + log(calibration.verdict_weight[judged.verdict])
     if not judged.doubted:
-        total += calibration.sharpness * sum(_log_ratio(name, result, calibration) for result in judged.results)
+        total += sum(_log_ratio(name, result, calibration) for result in judged.results)
     if judged.share is not None:
         total += log(min(1.0, max(calibration.share_floor, judged.share.value)))
     if role in (Role.MECHANISM, Role.BYSTANDER):

@@ -12,7 +12,8 @@ import pandas as pd
 from correlator.model.effects import MIN_BLOCKS, Effect, difference, periods, ratio
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence, Kind
 from correlator.model.findings import Outcome, Reading
-from correlator.model.names import LATENCY, Signal
+from correlator.model.names import ERROR, LATENCY, SERVICE_ERROR, SERVICE_TIME, Signal
+from correlator.model.services import LOGGED, TROUBLES, accountable, deviations
 from correlator.model.worth import ERROR_SHARE, LATENCY_RATIO, QUALITY_SHARE, SPARED_RATIO
 from hypotheses._contract import Test
 from hypotheses._decide import spelled
@@ -23,6 +24,8 @@ PART = 0.6
 MIN_REQUESTS = 10
 GROUPS = 50
 """Groups compared; further ones would only add chances of an accidental difference."""
+SERVICE = "service.name"
+OF_A_SERVICE = frozenset(trouble.signal for trouble in (*TROUBLES, LOGGED))
 SMALLEST_SHARE = {Kind.ERRORS: ERROR_SHARE, Kind.AVAILABILITY: ERROR_SHARE, Kind.QUALITY: QUALITY_SHARE}
 """The smallest share of requests, more than before, that is called a symptom of the kind."""
 
@@ -133,17 +136,37 @@ def _least(groups: list[tuple[str, Effect]]) -> Effect:
 
 
 def scope_of(evidence: Evidence) -> dict[str, str]:
-    """Attribute → value for each attribute that confines the symptom; empty when everybody is hit alike."""
+    """Attribute → value for each attribute that confines the symptom; empty when everybody is hit alike. The service is
+    the one in which it arises, whoever else waits for it."""
     symptom, measure = evidence.symptom, yardstick(evidence)
+    found = _service(evidence)
     if symptom is None or symptom.signal is not measure.signal or measure.signal.name not in evidence.requests:
-        return {}
+        return found
     rows = evidence.requests
-    found = {}
     for column in (c for c in rows.columns if c.startswith("attribute.")):
         value = _confining(rows, column, measure)
         if value is not None:
             found[column.removeprefix("attribute.")] = value
     return found
+
+
+def _service(evidence: Evidence) -> dict[str, str]:
+    """The service whose own time, or own errors, are most of what was added; or that is alone in being worse.
+
+    Metrics cannot tell who waits for whom: of several the one that is most clearly worse.
+    """
+    symptom = evidence.symptom
+    if symptom is None:
+        return {}
+    if symptom.signal in OF_A_SERVICE:
+        return {SERVICE: symptom.where}
+    part = {LATENCY: SERVICE_TIME, ERROR: SERVICE_ERROR}.get(symptom.signal)
+    found = accountable(evidence, symptom.signal, part) if part is not None else None
+    if found is not None:
+        return {SERVICE: found[0]}
+    worse = [d.service for d in deviations(evidence) if d.trouble.kind == symptom.kind]
+    clear = worse and (len(set(worse)) == 1 or evidence.requests.empty)
+    return {SERVICE: worse[0]} if clear else {}
 
 
 def _confining(rows: pd.DataFrame, column: str, measure: Yardstick) -> str | None:

@@ -1,10 +1,11 @@
 """Do requests wait until their LoRA adapter is loaded?
 
 The first request that asks for an adapter has it read from disk into one of the few slots on the GPU. With more
-adapters in use than slots they displace each other, and the price is paid again and again.
+adapters in use than slots they displace each other, and the price is paid again and again: by those who ask for the
+adapter, and by whoever is in the batch, since the engine stops for all while it loads.
 """
 
-from correlator.model.names import ADAPTER_NEW, LATENCY, PREFILL, QUEUE, TIME_TO_FIRST_TOKEN, Events
+from correlator.model.names import ADAPTER_LOADING, ADAPTER_NEW, LATENCY, PREFILL, QUEUE, TIME_TO_FIRST_TOKEN, Events
 from hypotheses import (
     UP,
     Experiment,
@@ -24,14 +25,15 @@ SEEN_BY = frozenset({"adapter_metrics"})
 
 HYPOTHESIS = Hypothesis(
     id="lora_activation",
-    claim="The first requests of a LoRA adapter wait until it is loaded.",
+    claim="Requests wait while a LoRA adapter is loaded.",
     explains=frozenset({Kind.LATENCY}),
     cause=ADAPTER_NEW,
     predictions=(
         necessary("adapters_were_loaded", occurs(Events.LORA_ACTIVATED, seen_by=SEEN_BY)),
         necessary("more_ask_for_new_ones", shifted_by(ADAPTER_NEW, UP, at_least=0.01)),
-        necessary("they_are_the_slow_ones", rises_with(LATENCY, ADAPTER_NEW)),
-        necessary("others_are_spared", spares_unmarked(ADAPTER_NEW)),
+        necessary("requests_meanwhile_are_the_slow_ones", rises_with(LATENCY, ADAPTER_LOADING)),
+        necessary("at_other_times_all_is_well", spares_unmarked(ADAPTER_LOADING)),
+        separating("others_are_spared", spares_unmarked(ADAPTER_NEW)),
         separating("their_first_token_is_late", rises_with(TIME_TO_FIRST_TOKEN, ADAPTER_NEW)),
         separating("waiting_accounts_for_it", accounts_for(QUEUE, PREFILL, at_least=0.2)),
     ),

@@ -19,6 +19,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     by_kind,
+    climbed,
     climbs,
     either,
     necessary,
@@ -33,9 +34,14 @@ from hypotheses import (
 )  # fmt: skip
 
 ENDED = occurs(
-    Events.OUT_OF_MEMORY, Events.OOM_KILL, Events.CONTAINER_KILLED, seen_by=frozenset({"engine_log", "kernel_log"})
+    *(Events.OUT_OF_MEMORY, Events.OOM_KILL, Events.CONTAINER_KILLED),
+    seen_by=frozenset({"engine_log", "kernel_log"}),
+    often=False,
 )
+"""One is enough, and it comes before the failures that it brings about."""
 FULL = reaches(GPU_MEMORY_SHARE, 0.95)
+CLIMBS = either(climbs(PROCESS_MEMORY), climbs(GPU_MEMORY_USED))
+CLIMBED = either(climbed(PROCESS_MEMORY), climbed(GPU_MEMORY_USED))
 SLOWER = either(
     rises_with(LATENCY, PROCESS_MEMORY, in_incident=True),
     where_measured=[rises_with(LATENCY, GPU_MEMORY_USED, in_incident=True)],
@@ -48,7 +54,7 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset({Kind.AVAILABILITY, Kind.ERRORS, Kind.LATENCY}),
     cause=PROCESS_MEMORY,
     predictions=(
-        necessary("memory_climbs", either(climbs(PROCESS_MEMORY), climbs(GPU_MEMORY_USED))),
+        necessary("memory_climbs", by_kind(CLIMBS, {Kind.ERRORS: CLIMBED})),
         necessary("it_ran_out_or_slows", by_kind(SLOWER, {Kind.ERRORS: either(ENDED, where_measured=[FULL])})),
         necessary("requests_suffer", by_kind(shifted(LATENCY, UP, 1.1), {Kind.ERRORS: shifted_by(ERROR, UP, 0.02)})),
         separating("traffic_did_not_grow", not_grown(ARRIVAL_RATE, within=1.4)),

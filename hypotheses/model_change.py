@@ -38,6 +38,9 @@ FACTS = (
 DEARER = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="median")
 DEARER_EVEN_AT_BEST = shifted(TIME_PER_OUTPUT_TOKEN, UP, at_least=1.25, statistic="p10")
 BEGAN, ALIKE = began_with_change(*FACTS), hits_all_alike()
+PRECISION = ("engine.dtype", "engine.quantization")
+OTHER_MODEL = changed(*(fact for fact in FACTS if fact not in PRECISION), kind="the model")
+"""Of bad answers: what precision alone does to them is a cause of its own."""
 FAILS = {Kind.ERRORS: accounts_for(MODEL_ERROR), Kind.QUALITY: accounts_for(TRUNCATED)}
 
 HYPOTHESIS = Hypothesis(
@@ -46,7 +49,7 @@ HYPOTHESIS = Hypothesis(
     explains=frozenset({Kind.LATENCY, Kind.THROUGHPUT, Kind.ERRORS, Kind.QUALITY}),
     cause=TIME_PER_OUTPUT_TOKEN,
     predictions=(
-        necessary("it_changed", changed(*FACTS, kind="the model")),
+        necessary("it_changed", by_kind(changed(*FACTS, kind="the model"), {Kind.QUALITY: OTHER_MODEL})),
         necessary("it_shows_from_the_change_on", by_kind(DEARER, {Kind.ERRORS: BEGAN, Kind.QUALITY: BEGAN})),
         necessary("model_accounts_for_it", by_kind(accounts_for(PREFILL, DECODE, QUEUE), FAILS)),
         separating(

@@ -16,7 +16,7 @@ from benchmarks.lab.host import Host
 from benchmarks.lab.pool import Pool
 from benchmarks.lab.questions import again, question
 from benchmarks.lab.server import Server
-from benchmarks.lab.steps import ask_profile, embed, rerank, store_connection
+from benchmarks.lab.steps import ask_profile, embed, evaluate, rerank, store_connection
 from benchmarks.lab.telemetry import MILLIS, Source, Telemetry
 from benchmarks.lab.world import Phase
 
@@ -51,7 +51,9 @@ class Client:
             documents = yield from self._retrieve(t, root)
             yield from rerank(self, t, root)
             yield self.host.takes(self.clock.now, 4e-4, int(self.rng.random() < 0.3))
-            yield from self._call(t, root, question(self.phase, self.rng, documents))
+            job = question(self.phase, self.rng, documents)
+            yield from self._call(t, root, job)
+            evaluate(self, t, root, job)
         except Failure as failure:
             status, error = 500, (failure.type, failure.message)
             text = f"answer failed: {failure.message}{failure.cause and f' ({failure.cause})'}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from benchmarks.lab.world import CALM, Scenario, scenario
 
+MARKED = CALM.with_(client={"score": 0.8})
+"""An evaluator marks each answer."""
+
 
 def retrieval_slow(severity: float) -> Scenario:
     """The vector store answers slowly."""
@@ -95,8 +98,14 @@ def embedding_mismatch(severity: float) -> Scenario:
     return scenario("embedding_mismatch", before, after, symptom="quality")
 
 
+def prompt_truncation(severity: float) -> Scenario:
+    """A tokenizer begins to cut prompts to a length that four of ten exceed."""
+    after = MARKED.with_(load={"prompt_limit": 370}, client={"cut_score": max(0.05, 0.8 - 0.45 * severity)})
+    return scenario("prompt_truncation", MARKED, after, symptom="quality")
+
+
 CLIENT_FAULTS = (
     retrieval_slow, rerank_slow, vector_pool_exhaustion, dependency_slow, dependency_fails, output_truncation,
     empty_retrieval, client_pool_exhaustion, retry_storm_spans, retry_storm_hidden, keepalive_mismatch,
-    proxy_buffering, schema_mismatch, embedding_mismatch,
+    proxy_buffering, schema_mismatch, embedding_mismatch, prompt_truncation,
 )  # fmt: skip

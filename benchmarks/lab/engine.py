@@ -27,6 +27,8 @@ class Job:
     adapter: str = ""
     guessable: float = 0.0
     malformed: bool = False
+    cut: bool = False
+    """Some of the prompt was silently left out."""
     done: Signal = field(default_factory=Signal)
     arrived: float = 0.0
     queued: float = 0.0
@@ -63,6 +65,9 @@ class Watcher(Protocol):
 
     def preempted(self, job: Job) -> None:
         """A request lost its blocks."""
+
+    def retried(self, since_ready_s: float) -> None:
+        """An allocation failed until the allocator gave back what it held."""
 
     def ended(self, job: Job) -> None:
         """A request was answered, refused or given up."""
@@ -156,7 +161,15 @@ class Engine:
         hiccup = self.rng.exponential(0.02) if self.rng.random() < 0.004 else 0.0
         speed = warm * self.host.slowness(self.clock.now) * self.rng.lognormal(0, 0.15)
         loads = c.lora_load_s * self._load({job.adapter for job, _ in plan} - {""})
-        return float(waits * speed + hiccup + loads), float(work * speed)
+        return float((waits + self._retries(plan)) * speed + hiccup + loads), float(work * speed)
+
+    def _retries(self, plan: list[tuple[Job, int]]) -> float:
+        """Seconds in which an allocation is repeated; a prefill asks for the large ones."""
+        gpu = self.host.phase.gpu
+        if gpu is None or not gpu.retry_share or not _prompt_tokens(plan) or self.rng.random() >= gpu.retry_share:
+            return 0.0
+        self.watcher.retried(self.clock.now - self.started)
+        return gpu.retry_s
 
     def _load(self, asked: set[str]) -> int:
         """How many of these adapters were in no slot; they are now, and those used longest ago are not."""

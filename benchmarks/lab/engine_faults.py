@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.lab.client_faults import MARKED
 from benchmarks.lab.world import CALM, GpuConfig, Scenario, scenario
 
 GPU = GpuConfig()
@@ -125,8 +126,31 @@ def sm_saturation(severity: float) -> Scenario:
     return scenario("sm_saturation", before, after, also=("traffic_surge",))
 
 
+def gpu_memory_fragmentation(severity: float) -> Scenario:
+    """The allocator finds no piece that is large enough for one prefill in six, until it gives all of them back."""
+    after = MEASURED.with_(gpu=GpuConfig(retry_share=0.16, retry_s=1.2 * severity))
+    return scenario("gpu_memory_fragmentation", MEASURED, after)
+
+
+def quantization_collapse(severity: float) -> Scenario:
+    """A restart with weights in four bits, which the model does not bear."""
+    after = MARKED.with_(engine={"flags": {"quantization": "awq_marlin"}}, client={"score": 0.8 - 0.3 * severity})
+    return scenario("quantization_collapse", MARKED, after, restart=True, symptom="quality")
+
+
+def chat_template_duplication(severity: float) -> Scenario:
+    """A restart with a template of one's own, which clients that render it themselves now have twice."""
+    after = MARKED.with_(
+        load={"template_tokens": 45},
+        engine={"flags": {"chat_template": "./template.jinja"}},
+        client={"score": 0.8 - 0.25 * severity},
+    )
+    return scenario("chat_template_duplication", MARKED, after, restart=True, symptom="quality")
+
+
 ENGINE_FAULTS = (
     batch_past_sweet_spot, prefill_head_of_line, cuda_graphs_disabled, speculative_acceptance_drop,
     structured_output_cost, lora_activation, request_larger_than_kv_pool, memory_growth, replica_imbalance,
-    model_load_failure, gpu_throttling, gpu_cotenant, gpu_hardware_fault, sm_saturation,
+    model_load_failure, gpu_throttling, gpu_cotenant, gpu_hardware_fault, sm_saturation, gpu_memory_fragmentation,
+    quantization_collapse, chat_template_duplication,
 )  # fmt: skip

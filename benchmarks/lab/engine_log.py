@@ -13,6 +13,8 @@ STATUS = {200: "200 OK", 400: "400 Bad Request", 500: "500 Internal Server Error
 GRAPHS = [1, 2, 4, *range(8, 129, 8)]
 """Batch sizes that CUDA graphs are captured for."""
 
+ASKED, FREE = 700 * 2**20, 310 * 2**20
+
 
 class EngineLog:
     """Lines in the order they were written; times of day are UTC."""
@@ -71,8 +73,8 @@ class EngineLog:
             core, unix_s + 0.4 * ready_s, "core.py:133",
             f"Initializing a V1 LLM engine (v{VERSION}) with config: model={config.model!r}, "
             f"speculative_config={drafts}, dtype=torch.float32, max_seq_len={config.max_model_len}, "
-            f"tensor_parallel_size=1, quantization=None, enforce_eager={config.eager}, served_model_name=tiny-llama, "
-            f"enable_prefix_caching={config.prefix_caching}{graphs}",
+            f"tensor_parallel_size=1, quantization={config.flags.get('quantization')}, enforce_eager={config.eager}, "
+            f"served_model_name=tiny-llama, enable_prefix_caching={config.prefix_caching}{graphs}",
         )  # fmt: skip
         return api, core
 
@@ -96,6 +98,14 @@ class EngineLog:
             f"{self.device} KV cache usage: {100 * engine.usage:.1f}%, Prefix cache hit rate: {100 * hit_rate:.1f}%",
         )  # fmt: skip
 
+    def repeated(self, unix_s: float) -> None:
+        """What PyTorch warns of when an allocation fails for the first time."""
+        stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(unix_s))
+        self.lines.append(
+            f"[rank0]:[W{stamp}.{int(unix_s % 1 * 1e9):09d} CUDACachingAllocator.cpp:3933] memory allocation failed "
+            f"with OOM on device 0 while trying to allocate {ASKED} bytes (free: {FREE}, total: 85899345920)."
+        )
+
     def speculation(self, counts: tuple[int, int, int], seconds: float, unix_s: float) -> None:
         """The line of figures of speculative decoding; `counts` are drafts, drafted and accepted tokens."""
         drafts, drafted, accepted = counts
@@ -114,9 +124,10 @@ class EngineLog:
 class Books:
     """The engine's watcher: metrics page, access lines and the rates the line of figures needs."""
 
-    def __init__(self, config: EngineConfig, log: EngineLog, start_unix_s: float) -> None:
+    def __init__(self, config: EngineConfig, log: EngineLog, start_unix_s: float, ready_unix_s: float) -> None:
         self.metrics = EngineMetrics(config, start_unix_s)
         self.log = log
+        self._ready_unix_s = ready_unix_s
         self._prompt = self._generated = 0
         self._asked = self._hit = 0
         self._drafts = (0, 0, 0)
@@ -143,6 +154,10 @@ class Books:
     def preempted(self, job: Job) -> None:
         """See `Watcher`."""
         self.metrics.preempted(job)
+
+    def retried(self, since_ready_s: float) -> None:
+        """See `Watcher`."""
+        self.log.repeated(self._ready_unix_s + since_ready_s)
 
     def ended(self, job: Job) -> None:
         """See `Watcher`."""

@@ -19,10 +19,12 @@ LOST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`paths` are the files to read of a capture's folder, some of them written by it; `given`: windows are told."""
+    """`paths` are the files to read of a capture's folder, some of them written by it; `given`: windows are told, with
+    an onset that is wrong by `onset_s` seconds."""
 
     paths: Callable[[Path], Sequence[Path]]
     given: bool = True
+    onset_s: float = 0.0
 
 
 def whole(folder: Path) -> list[Path]:
@@ -84,6 +86,8 @@ def _with_traces(folder: Path, name: str, lines: Iterable[str]) -> list[Path]:
 PATTERNS = {
     "given": Pattern(whole),
     "found": Pattern(whole, given=False),
+    "onset early": Pattern(whole, onset_s=-60.0),
+    "onset late": Pattern(whole, onset_s=60.0),
     "no traces": Pattern(_but("traces.jsonl")),
     "no metrics": Pattern(_but("metrics.jsonl", "scrape", "scrape-1", "dcgm")),
     "engine log only": Pattern(lambda folder: [folder / "vllm.log"]),

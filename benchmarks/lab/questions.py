@@ -17,9 +17,12 @@ def question(phase: Phase, rng: np.random.Generator, documents: int) -> Job:
     output = max(2, round(rng.lognormal(np.log(load.output), load.output_spread)))
     limit = load.max_tokens or output
     share = 0.45 + 0.55 * documents / phase.client.documents
+    asked = _prompt(load, rng, share, engine.max_model_len - limit) + load.template_tokens
+    prompt = min(asked, load.prompt_limit or asked)
     return Job(
         id=_id(rng),
-        prompt=_prompt(load, rng, share, engine.max_model_len - limit),
+        prompt=prompt,
+        cut=prompt < asked,
         output=min(output, limit),
         max_tokens=limit,
         prefix=0 if load.unique_prefix else load.prefix,
@@ -32,7 +35,7 @@ def question(phase: Phase, rng: np.random.Generator, documents: int) -> Job:
 
 def again(job: Job, rng: np.random.Generator) -> Job:
     """The same request sent once more."""
-    more = {name: getattr(job, name) for name in ("schema", "adapter", "guessable", "malformed")}
+    more = {name: getattr(job, name) for name in ("schema", "adapter", "guessable", "malformed", "cut")}
     return Job(_id(rng), job.prompt, job.output, job.max_tokens, job.prefix, **more)
 
 

@@ -37,7 +37,7 @@ class Server:
         """The engine is ready now; it was started `took` seconds before."""
         start = self.unix() - took
         self.log.started(phase.engine, start, took, "CPU" if phase.gpu is None else "GPU")
-        self.books = Books(phase.engine, self.log, start)
+        self.books = Books(phase.engine, self.log, start, self.unix())
         self.engine = Engine(phase.engine, self.clock, self.host, self.rng, self.books)
         self.source = Source("vllm", str(uuid.UUID(bytes=self.rng.bytes(16), version=4)), "vllm.tracing.otel")
         t, own = self.telemetry.trace_id(), self.telemetry.span_id()

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.lab.calls import Failure
 from benchmarks.lab.clock import Process
+from benchmarks.lab.engine import Job
 from benchmarks.lab.otlp import Json, attributes
 from benchmarks.lab.telemetry import SECONDS
 
@@ -50,6 +51,17 @@ def embed(client: Client, t: str, parent: str) -> Generator[Any, Any, dict[str, 
         client.source, f"embeddings {c.embedding}", CLIENT, (t, own, parent), begun, client.clock.now, values
     )
     return {"retrieval.score": float(np.clip(client.rng.normal(c.nearness, 0.05), 0, 1))}
+
+
+def evaluate(client: Client, t: str, parent: str, job: Job) -> None:
+    """An evaluator marks the answer, and tells it as the conventions for generative AI say."""
+    c = client.phase.client
+    if not c.score:
+        return
+    mark = float(np.clip(client.rng.normal(c.cut_score if job.cut else c.score, 0.1), 0, 1))
+    values = {"gen_ai.evaluation.name": "Relevance", "gen_ai.evaluation.score.value": mark}
+    judge, event = client.scoped("evaluator"), "gen_ai.evaluation.result"
+    client.telemetry.log(judge, client.clock.now, "INFO", "", (t, parent), event, values)
 
 
 def rerank(client: Client, t: str, root: str) -> Process:

@@ -84,13 +84,17 @@ class Telemetry:
             record["events"] = [event]
         self._spans.append((end, source, record))
 
-    def log(self, source: Source, moment: float, level: str, text: str, ids: tuple[str, str]) -> None:
-        """A log record inside a span."""
+    def log(
+        self, source: Source, moment: float, level: str, text: str, ids: tuple[str, str], event: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """A log record inside a span; `event` names one that is an event, and `values` are what it carries."""
         number = {"INFO": 9, "WARN": 13, "ERROR": 17}[level]
         record = {
             "timeUnixNano": str(self.nano(moment)), "observedTimeUnixNano": str(self.nano(moment)),
             "severityNumber": number, "severityText": level, "body": {"stringValue": text}, "flags": 3,
-            "traceId": ids[0], "spanId": ids[1],
+            "traceId": ids[0], "spanId": ids[1], **({"eventName": event} if event else {}),
+            **({"attributes": attributes(values)} if values else {}),
         }  # fmt: skip
         self._logs.append((moment, source, record))
 

@@ -33,6 +33,10 @@ class Load:
     """LoRA adapters that requests ask for, each as often as the others; 0: the model itself."""
     guessable: float = 0.75
     """Mean chance that the model would have said what the draft guessed, token by token."""
+    template_tokens: int = 0
+    """Tokens that the chat template adds to each prompt, beyond what it added all along."""
+    prompt_limit: int | None = None
+    """Tokens to which prompts are silently cut; None: they are not."""
     malformed: float = 0.0
     """Share of requests with a field that the engine does not know, and refuses."""
 
@@ -119,6 +123,10 @@ class ClientConfig:
     """A proxy lets nothing of a streamed answer through before its end."""
     embedding: str = ""
     """Model that embeds queries; "": that is not traced."""
+    score: float = 0.0
+    """Mean mark (0..1) that an evaluator gives an answer; 0: there is no evaluator."""
+    cut_score: float = 0.35
+    """The mark of an answer to a prompt that was cut."""
     nearness: float = 0.78
     """Mean cosine of a query with the best document that is found."""
 
@@ -135,6 +143,10 @@ class GpuConfig:
     others: float = 0.0
     """Share of the SMs that another process keeps busy."""
     others_bytes: float = 0.0
+    retry_share: float = 0.0
+    """Share of steps with a prefill whose memory is found only after the allocator gave back what it held."""
+    retry_s: float = 0.0
+    """How long that takes."""
     xid: int = 0
     """A fault of this code, 10 s after the phase began and every 50 s from then, ends the engine; 0: none."""
 

@@ -62,4 +62,9 @@ def quieter(scenario: Scenario) -> Scenario:
     return _both(scenario, change)
 
 
-WORLDS = {"recorded": recorded, "faster": faster, "quieter": quieter}
+def longer(scenario: Scenario) -> Scenario:
+    """Three minutes before and three of the incident at least, in which an onset can be wrong by one."""
+    return replace(scenario, window_s=max(180.0, scenario.window_s))
+
+
+WORLDS = {"recorded": recorded, "faster": faster, "quieter": quieter, "longer": longer}

@@ -21,6 +21,16 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "Free memory on device … less than desired",
         "CUBLAS_STATUS_ALLOC_FAILED",
     ),
+    "tollens.allocation_retried": (
+        "memory allocation failed with OOM on device",
+        "pytorch allocator cache flushes since last step",
+    ),
+    "tollens.special_tokens_doubled": (
+        "the final prompt starts with 2 BOS tokens",
+        "the final prompt ends with 2 EOS tokens",
+        "Detected duplicate leading … in prompt",
+    ),
+    "tollens.prompt_truncated": ("longer than the KV cache pool size or the max context length. Truncated",),
     "tollens.context_overflow": (
         "maximum context length",
         "context_length_exceeded",
@@ -164,7 +174,10 @@ _CLIENTS = frozenset(
         "keepalive_refused", "connection_lost", "retry",
     )
 )  # fmt: skip
-APPLICATION = _CLIENTS | {"tollens.context_overflow", "tollens.out_of_memory"}
+APPLICATION = _CLIENTS | {
+    "tollens.context_overflow", "tollens.out_of_memory", "tollens.allocation_retried", "tollens.special_tokens_doubled",
+    "tollens.prompt_truncated",
+}  # fmt: skip
 ENGINE = frozenset(PHRASES) - _CLIENTS
 
 

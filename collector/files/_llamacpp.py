@@ -28,6 +28,8 @@ EVENTS = (
     ("exceedstheavailablecontextsize", "tollens.context_overflow"),
     ("inputtruncated", "tollens.prompt_truncated"),
     ("truncatinginputprompt", "tollens.prompt_truncated"),
+    ("startswith2bostokens", "tollens.special_tokens_doubled"),
+    ("endswith2eostokens", "tollens.special_tokens_doubled"),
     ("failedtofindfreespaceinthekvcache", "tollens.kv_cache_full"),
     ("failedtofindamemoryslot", "tollens.kv_cache_full"),
     ("cudamallocfailed:outofmemory", "tollens.out_of_memory"),

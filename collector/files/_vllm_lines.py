@@ -127,7 +127,11 @@ class Assembler:
         text, process = self._peeled(text)
         if match := _UVICORN.match(text):
             yield from self.close_quiet()
-            yield from self._start(process, Entry(number, self.now, match[1], "", [text[match.end() :]]))
+            said = Entry(number, self.now, match[1], "", [text[match.end() :]])
+            if said.failed or '"' in text:  # a traceback may follow, or the rest of an access line
+                yield from self._start(process, said)
+            else:  # at once: of a restart within one second the end must come before the beginning
+                yield said
             return
         entry = self._open.get(process or self._last)
         if entry is None or _begins_error(entry, text):

@@ -52,6 +52,8 @@ _SETTINGS = {
     "dtype": "dtype",
     "quantization": "quantization",
     "kv_cache_dtype": "cache_dtype",
+    "chat_template": "chat_template",
+    "tokenizer_path": "tokenizer",
     "context_length": "max_model_len",
     "context_len": "max_model_len",
     "mem_fraction_static": "gpu_memory_utilization",

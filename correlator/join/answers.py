@@ -1,34 +1,47 @@
-"""What the two ends of a model call tell of its answer: whether it was cut, and when its tokens reached the client."""
+"""What the two ends of a model call tell of its answer: whether it was cut or looped, and when the client had it."""
 
 from __future__ import annotations
 
-import pandas as pd
+import re
 
+import numpy as np
+
+from correlator.join.arrays import Bools, Columns, Floats, asked_once, positive
+from correlator.join.traced import Traced
 from correlator.model import names as n
 
+CUT = re.compile("length|max_tokens", re.IGNORECASE)
 
-def truncated(calls: pd.DataFrame, serves: pd.DataFrame) -> pd.Series:
+
+def truncated(requests: Traced, ends: Bools) -> Floats:
     """1 where an answer ended at its limit: it says so, or has as many tokens as were allowed, which clients relabel.
 
-    Unknown where neither the reason nor both counts were told.
+    Unknown where neither the reason nor both counts were told. `ends` are both sides of the calls.
     """
-    both = pd.concat([calls, serves])
-    reason, room = both["finish_reason"], both[n.MAX_TOKENS.name]
-    full = both[n.OUTPUT_TOKENS.name] >= room.where(room > 0)
-    told = (reason != "") | (both[n.OUTPUT_TOKENS.name].notna() & room.notna())
-    ended = (reason.str.contains("length|max_tokens", case=False) | full).astype(float)
-    return ended.where(told).groupby(both["trace_id"]).max()
+    tokens, room = requests.floats(n.OUTPUT_TOKENS.name), requests.floats(n.MAX_TOKENS.name)
+    cut = asked_once(requests.spans["finish_reason"], lambda text: CUT.search(text) is not None)
+    told = ~requests.being("finish_reason", "") | ~np.isnan(tokens + room)
+    return requests.by.max((cut | (tokens >= positive(room))).astype(float), ends & told)
 
 
-def first_tokens(calls: pd.DataFrame, serves: pd.DataFrame) -> pd.DataFrame:
+def degenerate(requests: Traced, ends: Bools) -> Floats:
+    """1 where the engine ended an answer since it repeated itself.
+
+    Unknown where no answer of all ended so: engines look for it only where they are asked to.
+    """
+    looped = asked_once(requests.spans["finish_reason"], lambda text: "repetition" in text.lower())
+    told = ~requests.being("finish_reason", "") & bool((looped & ends).any())
+    return requests.by.max(looped.astype(float), ends & told)
+
+
+def first_tokens(requests: Traced, calls: Bools, serves: Bools) -> Columns:
     """How late the client had the engine's first token, and how fast the others then came."""
-    served = serves.assign(first=serves["start"] + serves[n.TIME_TO_FIRST_TOKEN.name] * 1e9).groupby("trace_id")
-    had = calls.assign(first=calls["start"] + calls[n.TIME_TO_FIRST_TOKEN.name] * 1e9).groupby("trace_id")
-    rest = calls["duration"] / 1e9 - calls[n.TIME_TO_FIRST_TOKEN.name]
-    others = (calls[n.OUTPUT_TOKENS.name] - 1).where(lambda tokens: tokens > 0)
-    return pd.DataFrame(
-        {
-            n.FIRST_TOKEN_HELD.name: ((had["first"].first() - served["first"].first()) / 1e9).clip(lower=0),
-            n.CLIENT_PER_TOKEN.name: (rest / others).groupby(calls["trace_id"]).mean(),
-        }
-    )
+    waited = requests.floats(n.TIME_TO_FIRST_TOKEN.name)
+    first = requests.floats("start") + waited * 1e9
+    had, served = (requests.by.first(first, side) for side in (calls, serves))
+    rest = requests.floats("duration") / 1e9 - waited
+    others = positive(requests.floats(n.OUTPUT_TOKENS.name) - 1)
+    return {
+        n.FIRST_TOKEN_HELD.name: np.maximum((had - served) / 1e9, 0),
+        n.CLIENT_PER_TOKEN.name: requests.by.mean(rest / others, calls),
+    }

@@ -10,50 +10,64 @@ import numpy as np
 import pandas as pd
 
 from correlator.join import roles as r
+from correlator.join.arrays import Bools, Floats, Grouped, Ints
 
 
 def mark_attempts(spans: pd.DataFrame) -> pd.DataFrame:
     """Add `retried` (a later try replaced this span), `in_retry` (it or an ancestor), `between` and `given_up` (s)."""
-    tries = spans[spans["own_role"].isin([r.CLIENT, r.SERVER]) & (spans["parent"] >= 0)]
-    tries = tries.sort_values(["parent", "own_role", "name", "start"])
-    group = [tries["parent"], tries["own_role"], tries["name"]]
-    last = ~tries.duplicated(["parent", "own_role", "name"], keep="last")
-    under_client = spans["own_role"].to_numpy()[tries["parent"].to_numpy()] == r.CLIENT
-    replaced = ~last & (((tries["own_role"] == r.SERVER) & under_client) | tries["failed"].astype(bool))
-    retried = pd.Series(False, index=spans.index)
-    retried.loc[tries.index[replaced]] = True
+    client, parent = (spans["own_role"] == r.CLIENT).to_numpy(), spans["parent"].to_numpy()
+    tries, begins = _tries(spans, client)
+    under_client = ~client[tries] & client[parent[tries]]
+    again = ~np.append(begins, True)[1:]
+    replaced = again & (under_client | spans["failed"].to_numpy(dtype=bool)[tries])
+    retried = np.zeros(len(spans), dtype=bool)
+    retried[tries[replaced]] = True
     return spans.assign(
         retried=retried,
         in_retry=_below(spans, retried),
-        between=_between(spans, tries.assign(replaced=replaced), group),
-        given_up=_given_up(tries, group)[replaced].reindex(spans.index),
+        between=_between(spans, tries, begins, replaced),
+        given_up=_given_up(spans, tries[replaced], tries[np.flatnonzero(replaced) + 1], client),
     )
 
 
-def _given_up(tries: pd.DataFrame, group: list[pd.Series]) -> pd.Series:
+def _tries(spans: pd.DataFrame, client: Bools) -> tuple[Ints, Bools]:
+    """Rows of model calls and serving spans, those of one parent, role and name in a run and in order of time; and
+    where a run begins."""
+    parent = spans["parent"].to_numpy()
+    rows = np.flatnonzero((client | (spans["own_role"] == r.SERVER).to_numpy()) & (parent >= 0))
+    keys = [pd.factorize(spans["name"].iloc[rows])[0], client[rows], parent[rows]]
+    order = np.lexsort((spans["start"].to_numpy()[rows], *keys))
+    begins = np.ones(len(rows), dtype=bool)
+    begins[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    return rows[order], begins
+
+
+def _given_up(spans: pd.DataFrame, tries: Ints, following: Ints, client: Bools) -> Floats:
     """Seconds until a try was given up: a call's own time; of a serving span, which may go on unheard, until the
-    next one began."""
-    until_next = tries["start"].groupby(group).shift(-1) - tries["start"]
-    return tries["duration"].where(tries["own_role"] == r.CLIENT, until_next) / 1e9
+    one that followed began."""
+    start, out = spans["start"].to_numpy(dtype=float), np.full(len(spans), np.nan)
+    until_next = start[following] - start[tries]
+    out[tries] = np.where(client[tries], spans["duration"].to_numpy()[tries], until_next) / 1e9
+    return out
 
 
-def _below(spans: pd.DataFrame, marked: pd.Series) -> pd.Series:
-    values = marked.to_numpy().copy()
+def _below(spans: pd.DataFrame, marked: Bools) -> Bools:
+    """The marked spans and all that hang below them."""
+    values = marked.copy()
     depth, parent = spans["depth"].to_numpy(), spans["parent"].to_numpy()
-    for level in range(1, int(depth.max(initial=0)) + 1 if len(depth) else 0):
+    for level in range(1, int(depth.max(initial=0)) + 1):
         rows = np.flatnonzero(depth == level)
         values[rows] |= values[parent[rows]]
-    return pd.Series(values, index=spans.index)
+    return values
 
 
-def _between(spans: pd.DataFrame, tries: pd.DataFrame, group: list[pd.Series]) -> pd.Series:
+def _between(spans: pd.DataFrame, tries: Ints, begins: Bools, replaced: Bools) -> Floats:
     """Seconds of a parent's own time that lie between the first and the last try below it (back-off)."""
-    out = pd.Series(0.0, index=spans.index)
-    if not tries["replaced"].any():
-        return out
-    by = tries.groupby(group)
-    waited = (by["start"].max() - by["start"].min()) / 1e9
-    tried = tries["duration"].where(tries["replaced"], 0).groupby(group).sum() / 1e9
-    gap = (waited - tried)[by["replaced"].any()].clip(lower=0).groupby(level=0).sum()
-    out.loc[gap.index] = np.minimum(gap, spans["own"].loc[gap.index])
-    return out
+    if not replaced.any():
+        return np.zeros(len(spans))
+    start, duration = spans["start"].to_numpy()[tries], spans["duration"].to_numpy(dtype=float)[tries]
+    calls = Grouped(np.cumsum(begins) - 1, int(begins.sum()))
+    waited = (start[np.append(begins, True)[1:]] - start[begins]) / 1e9
+    gap = np.maximum(waited - calls.sum(duration, replaced) / 1e9, 0)
+    parents = Grouped(spans["parent"].to_numpy()[tries[begins]], len(spans))
+    return np.asarray(np.minimum(np.nan_to_num(parents.sum(gap, calls.any(replaced))), spans["own"].to_numpy()))

@@ -31,6 +31,7 @@ def side_by_side(before: Evidence, after: Evidence) -> Evidence:
     joined = Evidence(
         requests=_one_after_the_other(before.requests, after.requests),
         series=_one_after_the_other(before.series, after.series),
+        services=pd.concat([before.services, after.services], ignore_index=True),
         events=(*before.events, *after.events),
         facts=(*before.facts, *after.facts),
         coverage=_together(before.coverage, after.coverage),
@@ -44,14 +45,15 @@ def _one_after_the_other(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFr
 
 
 def _moved(evidence: Evidence, shift: int) -> Evidence:
-    requests, series = evidence.requests.copy(), evidence.series.copy()
-    for frame in (requests, series):
+    requests, series, services = evidence.requests.copy(), evidence.series.copy(), evidence.services.copy()
+    for frame in (requests, series, services):
         for column in {"start", "end"} & set(frame.columns):
             frame[column] = frame[column] + shift
     return replace(
         evidence,
         requests=requests,
         series=series,
+        services=services,
         events=tuple(replace(e, unix_nano=e.unix_nano + shift) for e in evidence.events),
         facts=tuple(replace(f, unix_nano=f.unix_nano + shift) for f in evidence.facts),
     )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from correlator.join.adapters import SHOWN, activations
+from correlator.join.allocations import figures
 from correlator.join.within import RECORDED, Within, during, whole
 from correlator.model.evidence import METRICS, Event, Fact
 from correlator.model.names import Events
@@ -17,6 +18,8 @@ PREFIX = "tollens."
 STARTED, CONFIGURED = "process_start_time_seconds", "vllm:cache_config_info"
 LIMIT = 20_000
 """Recognised happenings kept; a crash loop beyond that adds nothing."""
+SAID = 4_000
+"""Characters looked at of what a failed allocation says of itself."""
 FACTS_NS = 7 * 86_400_000_000_000
 """What a start-up log said is in force until the next one; engines that run longer are asked by their metrics."""
 CACHE_CONFIG = {
@@ -74,7 +77,8 @@ def _recognised(store: Store, inside: str) -> pd.DataFrame:
     return store.query(
         f"""SELECT toUnixTimestamp64Nano(Timestamp) AS time, EventName AS event, TraceId AS trace_id,
                   concat(ServiceName, ' ', ResourceAttributes['service.instance.id']) AS resource,
-                  mapKeys(LogAttributes) AS keys, mapValues(LogAttributes) AS texts
+                  mapKeys(LogAttributes) AS keys, mapValues(LogAttributes) AS texts,
+                  if(EventName = '{PREFIX}{Events.OUT_OF_MEMORY}', substring(Body, 1, {SAID}), '') AS said
            FROM otel_logs WHERE startsWith(EventName, {{prefix:String}}) AND {inside}
            ORDER BY time, event LIMIT {{limit:UInt32}}""",
         prefix=PREFIX,
@@ -87,6 +91,8 @@ def _log_events(logs: pd.DataFrame) -> Iterable[Event]:
         name = row.event.removeprefix(PREFIX)
         if name != "facts":
             attributes = dict(zip(row.keys, row.texts, strict=True))
+            if name == Events.OUT_OF_MEMORY:
+                attributes |= figures(f"{attributes.get('exception.message', '')} {row.said}")
             yield Event(name, int(row.time), row.resource.strip(), row.trace_id, attributes)
 
 
@@ -168,7 +174,7 @@ def _cache_config(store: Store, inside: str) -> Iterable[Fact]:
 
 
 def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
-    """Versions and models as the spans name them, each time a value is first seen."""
+    """Versions and models as the spans name them, each time a value is first seen; spans are in order of time."""
     if spans.empty:
         return
     embeds = spans["operation"].isin(["embeddings", "embedding"]) | (spans["span_kind"].str.upper() == "EMBEDDING")
@@ -179,7 +185,7 @@ def _resource_facts(spans: pd.DataFrame) -> Iterable[Fact]:
         ("fingerprint", "engine.fingerprint", ~embeds),
         ("version", "service.version", spans["version"] != ""),
     ):
-        rows = spans[["service", column, "start"]][of & (spans[column] != "")]
-        first = rows.groupby(["service", column])["start"].min()
-        for (service, value), time in first.items():
+        told = spans.loc[of & (spans[column] != ""), ["service", column, "start"]]
+        first = told.drop_duplicates(["service", column]).sort_values(["service", column])
+        for service, value, time in zip(*(first[key] for key in first), strict=True):
             yield Fact(name, str(value), int(time), str(service))

@@ -132,15 +132,21 @@ def _cells(evidence: Evidence, signal: Signal, width: int, within: Window | None
 def _scan(rows: np.ndarray, to_the_end: bool = False) -> tuple[np.ndarray, int, int]:
     """For each row the largest t-like score of a later stretch [i, j) against everything before it.
 
-    `i` and `j` are those of the first row.
+    `i` and `j` are those of the first row. The tables are long (rows times stretches), so they are worked on in place.
     """
     i, j = _pairs(rows.shape[1], to_the_end)
     total, square = (np.pad(np.cumsum(power, axis=1), ((0, 0), (1, 0))) for power in (rows, rows**2))
-    earlier = total.take(i, axis=1)
-    mean_in, mean_before = (total.take(j, axis=1) - earlier) / (j - i), earlier / i
-    spread = square.take(j, axis=1) - (j - i) * mean_in**2 - i * mean_before**2
-    error = np.sqrt(np.maximum(spread / np.maximum(j - 2, 1), 1e-12) * (1 / (j - i) + 1 / i))
-    score = (mean_in - mean_before) / error
+    mean_in, mean_before, error = total.take(j, axis=1), total.take(i, axis=1), square.take(j, axis=1)
+    mean_in -= mean_before
+    mean_in /= j - i
+    mean_before /= i
+    error -= (j - i) * mean_in**2
+    error -= i * mean_before**2
+    error /= np.maximum(j - 2, 1)
+    np.maximum(error, 1e-12, out=error)
+    error *= 1 / (j - i) + 1 / i
+    score = np.subtract(mean_in, mean_before, out=mean_in)
+    score /= np.sqrt(error, out=error)
     at = int(np.argmax(score[0]))
     return score.max(axis=1), int(i[at]), int(j[at])
 

@@ -75,11 +75,11 @@ def _levels(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _running_while_waiting(points: pd.DataFrame, wide: pd.DataFrame) -> pd.DataFrame:
     """The batch at the very moments (scrapes, log lines) at which requests waited: means of 5 s would blur a cap."""
     levels = points[points["signal"].isin([n.RUNNING.name, n.WAITING.name])]
+    if levels["signal"].nunique() < 2:
+        return wide
     best = levels.groupby(["start", "signal"])["rank"].transform("min")
     levels = levels[levels["rank"] == best]  # a scrape and a log line of the same moment tell of the same requests
     moments = levels.pivot_table(index="start", columns="signal", values="value", aggfunc="sum")
-    if not {n.RUNNING.name, n.WAITING.name} <= set(moments.columns):
-        return wide
     crowded = moments[moments[n.WAITING.name] > 0]
     running = crowded[n.RUNNING.name].groupby(crowded.index // BUCKET_NS).mean()
     return wide.join(running.rename(n.RUNNING_WHILE_WAITING.name))
@@ -141,7 +141,7 @@ def _derived(wide: pd.DataFrame) -> pd.DataFrame:
         if signal.name not in wide and _complete(_column(wide, rate.name), finished):
             mean = _column(wide, rate.name) / _positive(wide, "completion_rate")
             wide = wide.assign(**{signal.name: mean, f"n.{signal.name}": finished})
-    return with_speculation(_structured(_ledger(_cut_answers(_errors(wide)))))
+    return with_speculation(_structured(_ledger(_degenerate_answers(_cut_answers(_errors(wide))))))
 
 
 def _complete(tokens: pd.Series, finished: pd.Series) -> bool:
@@ -224,6 +224,16 @@ def _cut_answers(wide: pd.DataFrame) -> pd.DataFrame:
         return wide
     share = wide["length_stop_rate"].fillna(0) / _positive(wide, "completion_rate")
     return wide.assign(**{n.TRUNCATED.name: share.clip(upper=1), f"n.{n.TRUNCATED.name}": wide["completion_rate"]})
+
+
+def _degenerate_answers(wide: pd.DataFrame) -> pd.DataFrame:
+    """Of the answers that ended, the share that looped or came of NaN; unknown where none ever did: engines look for
+    either only where they are told to."""
+    found = _column(wide, "degenerate_stop_rate").fillna(0) + _column(wide, "corrupted_rate").fillna(0)
+    if not (found > 0).any() or "completion_rate" not in wide:
+        return wide
+    share = (found / _positive(wide, "completion_rate")).clip(upper=1)
+    return wide.assign(**{n.DEGENERATE.name: share, f"n.{n.DEGENERATE.name}": wide["completion_rate"]})
 
 
 def _structured(wide: pd.DataFrame) -> pd.DataFrame:

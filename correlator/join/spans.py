@@ -37,6 +37,7 @@ TEXTS = {
         "gen_ai.request.structured_output_schema",
     ),
     "resend": ("http.request.resend_count",),
+    "evaluation": ("gen_ai.evaluation.name",),
     "dimension": ("gen_ai.embeddings.dimension.count", "db.milvus.search.query_vector_dimension"),
     "url": ("url.path", "http.target", "url.full", "http.url"),
 }

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
 
-from correlator.join import roles as r
-from correlator.model import names as n
+from correlator.join.arrays import Floats, asked_once
+from correlator.join.traced import Traced
 
 FREE = ("", "text", "image", "speech", '{"type":"text"}', '{"type": "text"}')
 """Values that bind the answer to no schema."""
 
 
-def structured(spans: pd.DataFrame) -> pd.Series:
-    """By trace: 1 where one of its model calls demands one, else 0; unknown where no call of any trace says its format.
+def structured(requests: Traced) -> Floats:
+    """1 where one of the model calls demands one, else 0; unknown where no call of any request says its format.
 
     An instrumentation that tells formats leaves them out of calls that demand none.
     """
-    calls = spans[spans["own_role"].isin([r.CLIENT, r.SERVER])]
-    bound = ~calls["output_type"].str.strip().isin(FREE)
-    by_trace = bound.astype(float).groupby(calls["trace_id"]).max()
-    told = (calls["output_type"] != "").any()
-    return (by_trace if told else by_trace.where(by_trace < 0)).rename(n.STRUCTURED.name)
+    calls = requests.calls | requests.serves
+    if not (calls & ~requests.being("output_type", "")).any():
+        return np.full(len(requests.roots), np.nan)
+    bound = asked_once(requests.spans["output_type"], lambda text: text.strip() not in FREE)
+    return requests.by.max(bound.astype(float), calls)

@@ -27,6 +27,8 @@ FIRST_TOKEN_S = 1.0
 """A second without a sign interrupts a user's train of thought (Nielsen 1993)."""
 DISTANCE = 0.05
 """In reports a right document lay 0.12 above its distractors where search worked and 0.03 where it did not."""
+SHORTFALL = 0.1
+"""Half a mark of five, as a share: judges who mark the same answer twice differ by less than a whole one."""
 DOWN_SHARE = 0.9
 """An error share from which the service counts as not available at all."""
 ASKED = {Kind.AVAILABILITY: (Kind.ERRORS, Kind.AVAILABILITY)}
@@ -58,6 +60,8 @@ CANDIDATES = (
     Candidate(Kind.AVAILABILITY, n.ENGINE_DOWN, "mean", ERROR_SHARE, relative=False, unless=n.ERROR),
     Candidate(Kind.LATENCY, n.FIRST_TOKEN_HELD, "mean", FIRST_TOKEN_S, relative=False),
     Candidate(Kind.QUALITY, n.RETRIEVAL_DISTANCE, "mean", DISTANCE, relative=False),
+    Candidate(Kind.QUALITY, n.DEGENERATE, "mean", QUALITY_SHARE, relative=False),
+    Candidate(Kind.QUALITY, n.ANSWER_SHORTFALL, "mean", SHORTFALL, relative=False),
 )
 CLIENT_TAIL = Candidate(Kind.LATENCY, n.TIME_PER_OUTPUT_TOKEN, "p99", TAIL_RATIO, relative=True, unless=n.LATENCY)
 """As a load generator sums it up for a whole run: where nobody measured single requests, the only tail there is."""
@@ -260,4 +264,5 @@ def _value(frame: pd.DataFrame, rows: pd.Series, candidate: Candidate, weight: s
 def _where(requests: pd.DataFrame) -> str:
     if "service" not in requests or requests.empty:
         return "serving engine"
-    return str(requests["service"].mode().iloc[0]) or "unnamed service"
+    codes, names = pd.factorize(requests["service"], sort=True)
+    return str(names[np.bincount(codes).argmax()]) or "unnamed service"

@@ -56,6 +56,8 @@ def _with_refused_tokens(requests: pd.DataFrame, events: Iterable[Event]) -> pd.
     A refusal that counts the prompt alone says what was asked for only with the request's own limit on the answer.
     """
     refusals = {e.trace_id: e.attributes for e in events if e.name == n.Events.CONTEXT_OVERFLOW and e.attributes}
+    if not refusals:
+        return requests
     said = pd.DataFrame([refusals.get(t, {}) for t in requests["trace_id"]], requests.index, dtype=object)
     asked, prompt, limit = (
         pd.to_numeric(said[name], errors="coerce") if name in said else pd.Series(np.nan, requests.index)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from correlator.join.arrays import Bools, Ints
 from correlator.join.roles import CLIENT, SERVER
 
 MAX_DEPTH = 64
@@ -23,25 +24,27 @@ def with_tree(spans: pd.DataFrame) -> pd.DataFrame:
     caller's context instead of its own) is put under that call.
     """
     spans = spans.reset_index(drop=True)
-    spans["trace"] = pd.factorize(spans["trace_id"])[0]
+    spans["trace"], _ = pd.factorize(spans["trace_id"])
     names, known = pd.factorize(pd.concat([spans["span_id"], spans["parent_id"]]))
     keys = spans["trace"].to_numpy() * np.int64(len(known)) + names.reshape(2, -1)
     parent = pd.Index(keys[0]).get_indexer(keys[1]).astype(np.int64)
     parent[parent == np.arange(len(spans))] = -1
-    spans["orphan"] = (parent < 0) & (spans["parent_id"] != "")
-    spans["parent"] = _adopted(spans, parent)
+    child = (spans["parent_id"] != "").to_numpy(dtype=bool)
+    spans["orphan"] = (parent < 0) & child
+    spans["parent"] = _adopted(spans, parent, child)
     spans["depth"] = _depths(spans["parent"].to_numpy())
     spans["root"] = _roots(spans)
     return spans
 
 
-def _adopted(spans: pd.DataFrame, parent: np.ndarray) -> np.ndarray:
+def _adopted(spans: pd.DataFrame, parent: Ints, child: Bools) -> Ints:
     """The latest client call under way when the serving span began becomes its parent, unless it made that call."""
-    role = spans["own_role"].to_numpy()
-    loose = (role == SERVER) & (np.where(parent >= 0, role[parent], "") != CLIENT)
-    loose &= (spans["parent_id"] != "").to_numpy()
+    client = (spans["own_role"] == CLIENT).to_numpy(dtype=bool)
+    loose = (spans["own_role"] == SERVER).to_numpy(dtype=bool) & child & ~((parent >= 0) & client[parent])
+    if not loose.any():
+        return parent
     span = spans[["trace", "start", "duration"]].assign(row=np.arange(len(spans)))
-    pairs = span[loose].merge(span[role == CLIENT], on="trace", suffixes=("", "_call"))
+    pairs = span[loose].merge(span[client], on="trace", suffixes=("", "_call"))
     inside = (pairs["start"] >= pairs["start_call"]) & (pairs["start"] < pairs["start_call"] + pairs["duration_call"])
     chosen = pairs[inside].sort_values("start_call").drop_duplicates("row", keep="last")
     out = parent.copy()
@@ -49,7 +52,7 @@ def _adopted(spans: pd.DataFrame, parent: np.ndarray) -> np.ndarray:
     return np.where(loose & (_depths(out) < 0), parent, out)
 
 
-def _depths(parent: np.ndarray) -> np.ndarray:
+def _depths(parent: Ints) -> Ints:
     depth = np.where(parent < 0, 0, -1)
     for level in range(1, MAX_DEPTH):
         found = (depth < 0) & (parent >= 0) & (depth[parent] == level - 1)
@@ -59,12 +62,15 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     return depth
 
 
-def _roots(spans: pd.DataFrame) -> pd.Series:
-    """Of several parentless spans in a trace, the true root (no parent id) wins, then the longest."""
-    tops = spans[spans["depth"] == 0].assign(row=lambda t: t.index)
-    tops = tops.sort_values(["trace", "orphan", "duration", "start"], ascending=[True, True, False, True])
-    first = tops.drop_duplicates("trace").set_index("trace")["row"]
-    return spans["trace"].map(first).fillna(-1).astype(np.int64)
+def _roots(spans: pd.DataFrame) -> Ints:
+    """Of several parentless spans in a trace, the true root (no parent id) wins, then the longest, then the first."""
+    trace, orphan = spans["trace"].to_numpy(), spans["orphan"].to_numpy()
+    start, duration = spans["start"].to_numpy(), spans["duration"].to_numpy()
+    tops = np.flatnonzero(spans["depth"].to_numpy() == 0)
+    best_last = tops[np.lexsort((start[tops], -duration[tops], orphan[tops]))][::-1]
+    root = np.full(int(trace.max(initial=-1)) + 1, -1)
+    root[trace[best_last]] = best_last
+    return np.asarray(root[trace])
 
 
 def critical_path(spans: pd.DataFrame) -> pd.DataFrame:
@@ -104,11 +110,11 @@ def _clip_children(
     high[rows[order]] = np.maximum(cut, child_low[order])
 
 
-def inherited(spans: pd.DataFrame, role: pd.Series) -> pd.Series:
-    """Roles filled down the tree: a span without a role of its own has its parent's."""
-    values = role.to_numpy(dtype=object).copy()
+def inherited(spans: pd.DataFrame, role: Ints, none: int) -> Ints:
+    """Numbers of roles filled down the tree: a span that has `none` of its own has its parent's."""
+    values = role.copy()
     depth, parent = spans["depth"].to_numpy(), spans["parent"].to_numpy()
-    for level in range(1, int(depth.max(initial=0)) + 1 if len(depth) else 0):
-        rows = np.flatnonzero((depth == level) & (values == ""))
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        rows = np.flatnonzero((depth == level) & (values == none))
         values[rows] = values[parent[rows]]
-    return pd.Series(values, index=spans.index)
+    return values

@@ -66,6 +66,36 @@ def difference(
     return _compare(_sides(frame, column, statistic, weight), lambda mean: mean, lambda x: x, unit)
 
 
+def against_history(frame: pd.DataFrame, column: str, relative: bool, weight: str | None = None) -> Effect | None:
+    """Incident over baseline (`relative`), or minus it, judged by how far apart the baseline's own blocks lie.
+
+    A few blocks of an incident say little of their own variance, and if nothing is wrong it is the baseline's. Of their
+    mean and their median (whose variance is π/2 times a mean's) the nearer to the baseline counts, so that neither one
+    burst nor the larger half stands for all of them. A share also varies with the number of requests behind it
+    (binomial, one success and one failure added as in Agresti and Caffo 2000). None with too few blocks, or too short a
+    history.
+    """
+    sides = _sides(frame, column, "mean", weight)
+    if sides is None or len(sides[0].sums) < MIN_HISTORY:
+        return None
+    means = [side.sums / np.maximum(side.counts, FLOOR) for side in sides]
+    before, after = (np.log(mean + FLOOR) if relative else mean for mean in means)
+    error2 = float(before.var(ddof=1)) * _drift(sides[0]) * (1 / len(before) + np.pi / 2 / len(after))
+    if not relative:
+        error2 += sum(_binomial(side) for side in sides)
+    back: Callable[[float], float] = np.exp if relative else float
+    apart = min((float(middle - before.mean()) for middle in (after.mean(), np.median(after))), key=abs)
+    unit = "ratio" if relative else ""
+    return _interval(apart, error2**0.5, len(before) - 1, back, unit, min(len(before), len(after)))
+
+
+def _binomial(side: _Side) -> float:
+    """Variance of a share because only so many requests are behind it."""
+    requests = float(side.counts.sum())
+    share = (float(side.sums.sum()) + 1) / (requests + 2)
+    return share * (1 - share) / (requests + 2)
+
+
 def share_of_change(frame: pd.DataFrame, part: Floats, total: Floats) -> Effect | None:
     """How much of the change of mean `total` is the change of mean `part`: 0 none, 1 all of it.
 

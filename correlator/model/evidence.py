@@ -3,6 +3,8 @@
 `requests` has one row a trace: `trace_id`, `start` (Unix ns), `host`, canonical signals, ledger parts.
 `series` has one row a (host, time bucket): `start`, `host`, canonical signals. Both carry `period`
 ("baseline", "incident" or "") and `block`: one host and one stretch of time, the unit that counts.
+`services` has one row a trace and service that it visits, and one a stretch of time and service that tells metrics of
+itself (`trace_id` is "" there); it is empty where there is only one service.
 """
 
 from __future__ import annotations
@@ -133,6 +135,16 @@ class Evidence:
     coverage: Coverage = field(default_factory=Coverage)
     windows: Windows | None = None
     symptom: Symptom | None = None
+    services: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @cached_property
+    def by_service(self) -> pd.DataFrame:
+        """`services` of the requests at hand, marked like these with `period` and `block`."""
+        if self.windows is None or self.services.empty:
+            return pd.DataFrame()
+        traced = self.services["trace_id"]
+        known = (traced == "") | traced.isin(self.requests.get("trace_id", []))
+        return _marked(self.services[known].reset_index(drop=True), self.windows)
 
     @cached_property
     def compared(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -164,6 +176,7 @@ class Evidence:
             self,
             requests=self.requests.drop(columns=drop, errors="ignore"),
             series=self.series.drop(columns=drop, errors="ignore"),
+            services=self.services.drop(columns=drop, errors="ignore"),
         )
 
     def during(self, period: str, names: frozenset[str]) -> tuple[Event, ...]:

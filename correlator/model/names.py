@@ -42,6 +42,16 @@ CACHED_INPUT_TOKENS = Signal("cached_input_tokens", "{token}", "prompt tokens se
 CACHED_SHARE = Signal("cached_share", "1", "share of prompt tokens served from a prefix cache")
 MAX_TOKENS = Signal("max_tokens_requested", "{token}", "the request's own limit on output tokens")
 TRUNCATED = Signal("truncated", "1", "1 where the answer ended at its length limit")
+DEGENERATE = Signal(
+    "degenerate_answer",
+    "1",
+    "1 where the answer ended in a loop of repeated tokens, or came of logits that are no numbers",
+)
+ANSWER_SCORE = Signal("answer_score", "1", "how good an evaluator found the answer, from 0 to 1")
+ANSWER_SHORTFALL = Signal("answer_shortfall", "1", "one minus how good an evaluator found the answer")
+PROMPT_AT_LIMIT = Signal(
+    "prompt_at_limit", "1", "1 where the prompt has just as many tokens as many others, and none of the time has more"
+)
 ERROR = Signal("error", "1", "1 where the request failed")
 ATTEMPTS = Signal("attempts", "{attempt}", "tries sent upstream for one logical request")
 GIVEN_UP = Signal("given_up_after", "s", "longest time after which a try was given up and sent again")
@@ -131,11 +141,18 @@ GRAMMAR_QUEUE = Signal("grammar_queue", "{request}", "requests that wait for the
 LOAD_IMBALANCE = Signal("load_imbalance", "1", "share of requests at replicas beyond an even split")
 LEAST_LOAD = Signal("least_load", "{request}", "requests at the replica that has fewest of them")
 ADAPTER_NEW = Signal("adapter_activation", "1", "1 where the request asked for a LoRA adapter that was not loaded yet")
+ADAPTER_LOADING = Signal(
+    "adapter_loading", "1", "1 where a LoRA adapter was loaded, for this request or another, while it was under way"
+)
 LONG_PREFILL_AHEAD = Signal(
     "long_prefill_ahead", "{token}", "largest prompt in prefill on arrival that is several times one's own, else 0"
 )
 SHORT_FIRST_TOKEN = Signal("short_prompt_time_to_first_token", "s", "arrival to first token, of the shorter prompts")
 PROCESS_MEMORY = Signal("process_memory", "By", "memory resident in the host for the serving processes")
+
+ALLOCATION_RETRIES = Signal(
+    "allocation_retries", "{event}/s", "GPU allocations that failed until cached memory was given back, per second"
+)
 
 SM_ACTIVE = Signal("sm_active", "1", "share of cycles in which an SM had a warp, averaged over the GPU's SMs")
 SM_OCCUPANCY = Signal("sm_occupancy", "1", "warps resident on the SMs over the most possible")
@@ -180,6 +197,13 @@ DECODE = Signal("ledger.decode", "s", "generating tokens")
 NETWORK = Signal("ledger.network", "s", "between client and server: connection, transfer, client runtime")
 REMAINDER = Signal("ledger.remainder", "s", "not attributed")
 
+SERVICE_TIME = Signal("service_time", "s", "in one service itself, without its calls, of a request that visits it")
+SERVICE_LATENCY = Signal("service_latency", "s", "request to one of several services, as its own metric tells")
+SERVICE_ERROR = Signal("service_error", "1", "share of the requests to a service that failed of the service itself")
+SERVICE_LOGGED = Signal(
+    "service_logged_error", "1", "share of the requests to a service of which it was the innermost to log an error"
+)
+
 LEDGER: tuple[Signal, ...] = (
     GATEWAY, RETRY, POOL_WAIT, STORE_WAIT, RETRIEVAL, RERANK, DEPENDENCY, QUEUE, PREFILL, PREEMPTION, DECODE, NETWORK,
     REMAINDER,
@@ -188,7 +212,7 @@ STATE: tuple[Signal, ...] = (
     RUNNING, WAITING, SWAPPED, PREEMPTIONS, KV_CACHE_USAGE, KV_PRESSURE, KV_CACHE_CAPACITY, HOST_CPU, CPU_THROTTLED,
     POOL_USED, POOL_MAX, POOL_SHARE, STORE_POOL_USED, STORE_POOL_MAX, STORE_POOL_SHARE, CACHED_SHARE, ARRIVAL_RATE,
     GENERATION_THROUGHPUT, PROMPT_THROUGHPUT,
-    SPEC_REJECTED, LOAD_IMBALANCE, PROCESS_MEMORY,
+    SPEC_REJECTED, LOAD_IMBALANCE, PROCESS_MEMORY, ALLOCATION_RETRIES,
 )  # fmt: skip
 """The state of the system: measured over time, tied to requests by overlapping time."""
 GPU: tuple[Signal, ...] = (
@@ -216,6 +240,7 @@ class Events:
     ENGINE_DEAD = "engine_dead"
     PREEMPTION = "preemption"
     OUT_OF_MEMORY = "out_of_memory"
+    ALLOCATION_RETRIED = "allocation_retried"
     CONTEXT_OVERFLOW = "context_overflow"
     POOL_TIMEOUT = "pool_timeout"
     STORE_POOL_TIMEOUT = "store_pool_timeout"
@@ -250,6 +275,7 @@ class Events:
     MEMORY_NOT_FREED = "memory_not_freed"
     KV_CACHE_FULL = "kv_cache_full"
     PROMPT_TRUNCATED = "prompt_truncated"
+    SPECIAL_TOKENS_DOUBLED = "special_tokens_doubled"
     LORA_ACTIVATED = "lora_activated"
     DRIVER_MISMATCH = "driver_mismatch"
     OVERLOADED = "overloaded"

@@ -1,4 +1,4 @@
-"""Likelihood ratios learnt from answers: they follow the counts, are drawn where incidents are few, lower the loss."""
+"""What outcomes weigh, learnt from answers: it follows them, is drawn to the judgement, lowers the loss."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchmarks.calibrate import DRAWN, MOST, counted, incidents, learnt, loss, main, reweighed
+from benchmarks.calibrate import NUMBERS, learnt, main
 from benchmarks.corpus import NONE, Seen, Told, answered
+from benchmarks.reweigh import reweighed
+from benchmarks.scores import log_loss
+from correlator.model.findings import Verdict
 from correlator.wiring import calibration, judgement
+from hypotheses._probability import Calibration
 from hypotheses._registry import all_hypotheses
 from tests.hypotheses.test_engine import cause_of
 
@@ -39,7 +43,7 @@ def answer(right: str, held: Sequence[str]) -> Seen:
 
 
 RIGHT = [answer(CAUSE, [CAUSE]), answer(RIVAL, [RIVAL])]
-FIRST = f"{CAUSE}.{PREDICTIONS[CAUSE][0]}"
+MISLED = [answer(CAUSE, [RIVAL]), answer(RIVAL, [CAUSE])]
 
 
 def drawn(answers: Iterable[Seen], count: int) -> list[Seen]:
@@ -64,53 +68,49 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: Path | str) -> None:
     main()
 
 
-def test_outcomes_are_counted_where_the_claim_is_true_and_where_it_is_not() -> None:
-    """Each prediction of each cause, by what was at work."""
-    counts = counted(drawn(RIGHT, 3))
-    assert ({"held": 3}, {"failed": 3}) == (counts[FIRST, True], counts[FIRST, False])
+def loss(seen: Sequence[Seen], weighed: Calibration) -> float:
+    """What these probabilities cost."""
+    return log_loss(reweighed(seen, weighed))
 
 
-def test_an_incident_counts_once_however_often_it_was_diagnosed() -> None:
-    """Of three diagnoses of one incident each is a third of what is counted there."""
-    missed = replace(answer(CAUSE, []), pattern="pattern 3")
-    counts = counted([*patterned(RIGHT, 2), missed])
-    assert pytest.approx({"held": 2 / 3, "failed": 1 / 3}) == counts[FIRST, True]
-    assert pytest.approx({"failed": 1}) == counts[FIRST, False]
+def test_outcomes_that_tell_the_truth_weigh_more_than_was_judged() -> None:
+    """Where predictions held of what was right and failed of the other, more is made of what held."""
+    found, judged = learnt(drawn(RIGHT, 40), judgement(), "a test"), judgement()
+    assert found.necessary.held > judged.necessary.held
+    assert found.verdict_weight[Verdict.SUPPORTED] > judged.verdict_weight[Verdict.SUPPORTED]
 
 
-def test_incidents_are_counted_where_a_claim_is_true_and_where_one_is_not() -> None:
-    """By fault and seed: two faults, five seeds each, are ten, of which five have this cause."""
-    seen = [*patterned(drawn(RIGHT, 5), 2), *(replace(one, world="faster") for one in drawn(RIGHT, 5))]
-    assert (5, 5, 10) == (
-        incidents(seen, [FIRST], True),
-        incidents(seen, [FIRST], False),
-        incidents(seen, [FIRST, f"{RIVAL}.{PREDICTIONS[RIVAL][0]}"], True),
-    )
+def test_outcomes_that_mislead_weigh_less() -> None:
+    """Where half of what was said was false, what held and what failed weigh nearly the same."""
+    found, judged = learnt(drawn([*RIGHT, *MISLED], 20), judgement(), "a test").necessary, judgement().necessary
+    assert found.held / found.failed < 0.1 * judged.held / judged.failed
 
 
-def test_a_prediction_that_tells_apart_gets_a_large_ratio() -> None:
-    """What held only where the claim was true speaks for it, within the bound; what failed only elsewhere against."""
-    found = learnt(drawn(RIGHT, 40), judgement(), "a test")
-    ratios = found.predictions[FIRST]
-    assert 10 < ratios.held <= MOST
-    assert 1 / MOST <= ratios.failed < 0.1
+def test_what_was_never_seen_stays_as_judged() -> None:
+    """No prediction was untestable, no cause a mechanism: their numbers stay, as do those that are not learnt."""
+    found, judged = learnt(drawn(RIGHT, 10), judgement(), "a test"), judgement()
+    assert judged.necessary.untestable == found.necessary.untestable
+    assert judged.mechanism_weight == found.mechanism_weight
+    kept = set(Calibration.model_fields) - {"source", *dict(NUMBERS)}
+    assert judged.model_dump(include=kept) == found.model_dump(include=kept)
 
 
-def test_few_incidents_move_little() -> None:
-    """One incident leaves a ratio nearer to the judgement than forty do."""
-    one, forty = (learnt(drawn(RIGHT, count), judgement(), "").predictions[FIRST] for count in (1, 4 * int(DRAWN)))
+def test_a_fault_drawn_often_says_no_more_than_another() -> None:
+    """Thirty incidents of the one fault and three of the other teach what three of each do."""
+    few = [*drawn(RIGHT[:1], 3), *drawn(MISLED[1:], 3)]
+    many = [*drawn(RIGHT[:1], 30), *drawn(MISLED[1:], 3)]
+    same, other = (learnt(seen, judgement(), "").necessary for seen in (few, many))
+    assert pytest.approx(same.held, rel=0.05) == other.held
+
+
+def test_one_incident_is_drawn_to_the_judgement() -> None:
+    """With one seed nothing can be left out to see whether it predicts, so numbers move least."""
+    one, forty = (learnt(drawn(RIGHT, count), judgement(), "").necessary for count in (1, 40))
     assert judgement().necessary.held < one.held < forty.held
 
 
-def test_one_incident_seen_in_many_ways_moves_as_little_as_one() -> None:
-    """Forty diagnoses of one incident teach what one of them does, each prediction and all of a kind together."""
-    one, many = (learnt(patterned(RIGHT, count), judgement(), "") for count in (1, 4 * int(DRAWN)))
-    assert [one.predictions, one.necessary, one.separating] == [many.predictions, many.necessary, many.separating]
-    assert many.necessary != learnt(drawn(RIGHT, 4 * int(DRAWN)), judgement(), "").necessary
-
-
 def test_what_was_learnt_fits_what_it_was_learnt_from() -> None:
-    """The loss of the learnt ratios is below that of the judgement."""
+    """The loss with the learnt numbers is below that of the judgement."""
     seen = drawn([*RIGHT, answer(NONE, [])], 20)
     assert loss(seen, learnt(seen, judgement(), "")) < loss(seen, judgement())
 
@@ -130,7 +130,8 @@ def test_a_corpus_becomes_a_calibration(
     called(monkeypatch, written(tmp_path / "one", seen), written(tmp_path / "two", seen[:3]))
     told = yaml.safe_load(capsys.readouterr().out)
     assert "python -m benchmarks.calibrate, 12 diagnoses of 6 incidents, 2 simulated faults" == told["source"]
-    assert FIRST in told["predictions"]
+    assert {"source", *dict(NUMBERS)} == set(told)
+    assert Calibration.model_validate(judgement().model_dump() | told)
 
 
 CRASHED = replace(RIGHT[0], findings={}, error="OSError()")

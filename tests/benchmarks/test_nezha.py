@@ -16,8 +16,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from benchmarks import nezha
-from benchmarks.nezha import Fault, batches, faults, located, service_of, services
-from benchmarks.rca import names
+from benchmarks.nezha import Fault, batches, fault_free, faults, located, located_against, service_of, services
+from benchmarks.rca import evidence_of, names
 from correlator.model.findings import Finding, Verdict
 from correlator.model.records import Signal
 from tests.benchmarks.test_rca import run_on
@@ -69,7 +69,8 @@ def trace(number: int, start: int, pod: str, query_ms: float) -> Iterator[tuple[
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three minutes in which the database of one pod of the cart is slow from the injection on."""
-    folder, chance, begun = tmp_path_factory.mktemp("rca_data") / "2024-03-05", random.Random(1), nano(AT)
+    folder = tmp_path_factory.mktemp("nezha") / "rca_data" / "2024-03-05"
+    chance, begun = random.Random(1), nano(AT)
     for piece in range(3):
         start = nano("2024-03-05 09:59:08") + piece * 60 * 10**9
         spans, logs = [], []
@@ -87,6 +88,13 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder / "metric" / f"{QUICK}_metric.csv", USAGE, usage)
     told = {"inject_time": AT, "inject_timestamp": "1", "inject_pod": SLOW, "inject_type": "delay"}
     (folder / "2024-03-05-fault_list.json").write_text(json.dumps({"10": [told]}), encoding="utf-8")
+    normal, start = folder.parents[1] / "construct_data" / "2024-03-05", nano("2024-03-05 12:00:00")
+    pods = [(SLOW if i % 3 == 0 else QUICK, start + i * 250 * MS) for i in range(480)]
+    spans = [row for i, (pod, at) in enumerate(pods) for row in trace(9000 + i, at, pod, chance.uniform(40, 60))]
+    write(normal / "trace" / "12_00_trace.csv", SPANS, spans)
+    quiet = json.dumps({"log": "20:00:00.000 INFO  shop.Cart#7 cart read\n", "stream": "stdout"})
+    rows = [(AT, at, "10.0.0.1", pod, "server", f"{9000:032x}", f"{72002:016x}", quiet) for pod, at in pods]
+    write(normal / "log" / "12_00_log.csv", LOGS, rows)
     return folder
 
 
@@ -148,15 +156,18 @@ def test_metrics_are_in_the_units_of_the_conventions(telemetry: dict[Signal, byt
 
 def test_a_slow_pod_is_a_hit(day: Path) -> None:
     """Where one pod of several is slow and the scope says so, the benchmark counts it."""
-    answer = located(day, faults(day)[0])
-    assert ("dependency_slow", True, True) == (answer.first, answer.scoped, answer.named)
-    assert SLOW == answer.scope["k8s.pod.name"]
+    [fault] = faults(day)
+    evidence = evidence_of(batches(day, fault))
+    against = located_against(evidence_of(fault_free(day.parents[1])), evidence, fault)
+    for answer in (located(evidence, fault), against):
+        assert ("dependency_slow", True, True) == (answer.first, answer.scoped, answer.named)
+        assert SLOW == answer.scope["k8s.pod.name"]
 
 
 def test_an_innocent_is_a_miss(day: Path) -> None:
     """The same answer does not name another culprit."""
     [fault] = faults(day)
-    answer = located(day, Fault(GATE, fault.kind, fault.at))
+    answer = located(evidence_of(batches(day, fault)), Fault(GATE, fault.kind, fault.at))
     assert (False, False) == (answer.scoped, answer.named)
 
 
@@ -176,6 +187,6 @@ def test_the_figures_stand_beside_chance(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command prints the share of culprits in scope with the chance line."""
-    run_on(nezha, day, "rca_data/2024-03-05", tmp_path, monkeypatch)
+    run_on(nezha, day.parents[1], ".", tmp_path, monkeypatch)
     expected = "culprit in the first finding's scope: 1 of 1 = 1.00 (by chance 0.50, 1 in 2; published 0.87)"
-    assert expected in capsys.readouterr().out
+    assert 2 == capsys.readouterr().out.count(expected)

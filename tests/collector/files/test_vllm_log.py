@@ -64,6 +64,7 @@ def test_settings_are_typed_and_only_what_was_said() -> None:
         "engine.enforce_eager": True,
         "engine.tensor_parallel_size": 1,
         "engine.kv_cache_tokens": 1_048_576,
+        "engine.tokenizer": "./model",
         "engine.checkpoint_filesystem": "ext4",
         "engine.checkpoint_gib": 0.01,
         "engine.weights_load_s": 0.01,

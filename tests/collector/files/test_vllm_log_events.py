@@ -115,6 +115,38 @@ def test_a_crash_loop_is_a_start_each_time() -> None:
     assert expected == read_log(vllm_log, "".join(map(start.format, (10, 11, 12)))).events()
 
 
+def test_a_restart_within_one_second_ends_before_it_begins() -> None:
+    """The server's last words, which have no stamp, come before the next start, whatever stands between."""
+    log = (
+        "(APIServer pid=1) INFO 11-30 03:40:01 [launcher.py:254] [shutdown] API server: shutdown triggered\n"
+        "INFO:     Application shutdown complete.\n"
+        "(APIServer pid=2) INFO 11-30 03:40:01 [api_server.py:1] vLLM API server version 0.9.1\n"
+        "(Core pid=3) INFO 11-30 03:40:09 [core.py:69] Initializing a V1 LLM engine (v0.9.1) with config: model='m'\n"
+    )
+    assert ["tollens.engine_shutdown", "tollens.engine_start"] == read_log(vllm_log, log).events()
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        (
+            "[rank0]:[W1130 03:40:01.648443608 CUDACachingAllocator.cpp:3933] memory allocation failed with OOM on "
+            "device 0 while trying to allocate 20971520 bytes (free: 15794176, total: 150111977472).",
+            "allocation_retried",
+        ),
+        (
+            "WARNING 11-30 03:40:01 [x.py:1] Added a BOS token to the prompt, which also starts with one. So now "
+            "the final prompt starts with 2 BOS tokens.",
+            "special_tokens_doubled",
+        ),
+    ],
+    ids=["allocation", "two first tokens"],
+)
+def test_warnings_of_what_goes_on_have_names(line: str, event: str) -> None:
+    """An allocation that was repeated and a token that stands twice are warnings, not failures."""
+    assert [f"tollens.{event}"] == read_log(vllm_log, line + "\n").events()
+
+
 def test_blocks_become_tokens_where_the_block_size_was_said() -> None:
     """V0 names blocks and, elsewhere, their size; without the size no token count is made up."""
     blocks = "INFO 11-30 03:40:01 gpu_executor.py:122] # GPU blocks: 2657, # CPU blocks: 327\n"

@@ -16,7 +16,8 @@ INTERNAL = {
     "cpu_throttled_periods", "cpu_periods", "process_start", "telemetry_accepted", "telemetry_refused",
     "telemetry_unqueued", "telemetry_unsent", "telemetry_dropped", "gpu_memory_free", "gpu_memory_reserved",
     "nvlink_crc_flit", "nvlink_crc_data", "nvlink_replay", "nvlink_recovery", "gpu_process_memory", "gpu_process_sm",
-    "gpu_last_xid", "length_stop_rate", "intake_accepted", "intake_refused",
+    "gpu_last_xid", "length_stop_rate", "degenerate_stop_rate", "corrupted_rate",
+    "intake_accepted", "intake_refused",
 }  # fmt: skip
 """Read from sources only to derive canonical signals from them."""
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from correlator.model.effects import (
     MIN_BLOCKS,
     Effect,
+    against_history,
     difference,
     false_discovery,
     rank_correlation,
@@ -303,3 +304,35 @@ def test_a_constant_correlates_with_nothing() -> None:
     rows = drawn(np.random.default_rng(13)).assign(y=1.0)
     assert rank_correlation(rows, "x", "y") is None
     assert rank_correlation(rows, "y", "x") is None
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [([1.0, 1.1, 0.9], 1.0), ([1.9, 2.1, 2.0], 2.0), ([1.0, 1.0, 9.0], 1.0), ([2.0, 2.0, 0.9], 1.53)],
+    ids=["same", "twice", "one burst", "two of three"],
+)
+def test_against_history(after: list[float], expected: float) -> None:
+    """A few blocks of an incident are held against how the baseline's own blocks vary, and all of them count."""
+    history = [1.0 + 0.1 * (-1) ** (i // 2 % 2) for i in range(40)]
+    blocks, periods = [f"{i:03}" for i in range(43)], [BASELINE] * 40 + [INCIDENT] * 3
+    told = pd.DataFrame({"x": [*history, *after], "period": periods, "block": blocks})
+    effect = against_history(told, "x", relative=True)
+    assert effect is not None
+    assert pytest.approx(expected, rel=0.02) == effect.interval.value
+    assert (expected > 1.2) == (effect.p_above < 0.001)
+    assert against_history(told.iloc[30:], "x", relative=True) is None
+
+
+def test_few_requests_tell_little_of_a_share() -> None:
+    """Blocks that all failed agree by chance where each holds one request."""
+    frame = pd.DataFrame(
+        {
+            "x": [float(i % 2) for i in range(40)] + [1.0] * 3,
+            "n": [1.0] * 43,
+            "period": [BASELINE] * 40 + [INCIDENT] * 3,
+            "block": [f"{i:03}" for i in range(43)],
+        }
+    )
+    few, many = (against_history(frame.assign(n=float(each)), "x", relative=False, weight="n") for each in (1, 1000))
+    assert few is not None and many is not None
+    assert few.interval.low < 0.2 and few.p_above > many.p_above

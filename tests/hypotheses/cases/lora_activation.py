@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from correlator.join.adapters import meanwhile
 from correlator.model.evidence import Evidence
 from correlator.model.findings import Verdict
-from correlator.model.names import ADAPTER_NEW, PREFILL, TIME_TO_FIRST_TOKEN, Events
+from correlator.model.names import ADAPTER_LOADING, ADAPTER_NEW, PREFILL, TIME_TO_FIRST_TOKEN, Events
 from tests.hypotheses.added import drawn, slowed, with_columns
 from tests.hypotheses.evidence import ALL_SOURCES, Case, event, served, unseen, window
 
@@ -17,7 +18,8 @@ def asking(evidence: Evidence, then: float = 0.15, seconds: float = 3.0) -> Evid
     marked = with_columns(evidence, **{ADAPTER_NEW.name: rows.astype(float)})
     waited = slowed(marked, rows, PREFILL, seconds) if seconds else marked
     first = waited.requests["ledger.queue"] + waited.requests[PREFILL.name]
-    return with_columns(waited, **{TIME_TO_FIRST_TOKEN.name: np.asarray(first)})
+    loading = meanwhile(waited.requests, rows.astype(float))
+    return with_columns(waited, **{TIME_TO_FIRST_TOKEN.name: np.asarray(first), ADAPTER_LOADING.name: loading})
 
 
 COLD = asking(window(served(), then=served(), events=LOADED))
@@ -25,7 +27,9 @@ COLD = asking(window(served(), then=served(), events=LOADED))
 CASES = {
     "those_who_ask_first_wait_for_the_adapter": Case(COLD, Verdict.SUPPORTED),
     "all_requests_are_slow": Case(
-        asking(window(served(), then=served(queue=0.8), events=LOADED)), Verdict.REFUTED, by="others_are_spared"
+        asking(window(served(), then=served(queue=0.8), events=LOADED)),
+        Verdict.REFUTED,
+        by="at_other_times_all_is_well",
     ),
     "no_adapter_was_loaded": Case(asking(window(served(), then=served())), Verdict.REFUTED, by="adapters_were_loaded"),
     "adapters_are_not_told_of": Case(
