@@ -37,14 +37,15 @@ $(READY): requirements-dev.txt pyproject.toml | $(BIN)/python
 demo: setup ## Diagnose a recorded incident
 	@$(BIN)/tollens demo
 
-# Whole diagnoses by the hundred: coverage would make them slower by two fifths and tell nothing that the rest does not.
+# Diagnoses by the hundred: coverage would make them slower by two fifths and tell nothing that the rest does not.
 WHOLE := tests/cases tests/benchmarks tests/test_captures.py tests/test_h100_pairs.py tests/test_windows_asked.py \
-	tests/correlator/join/test_windows.py tests/hypotheses/test_attack.py tests/hypotheses/test_catalogue_a.py \
-	tests/hypotheses/test_catalogue_c.py tests/hypotheses/test_catalogue_d.py tests/hypotheses/test_catalogue_e.py
+	tests/correlator/join/test_windows.py tests/hypotheses/test_attack.py tests/hypotheses/test_contract.py \
+	tests/hypotheses/test_catalogue_a.py tests/hypotheses/test_catalogue_c.py tests/hypotheses/test_catalogue_d.py \
+	tests/hypotheses/test_catalogue_e.py
 
 test: setup ## Run the tests in random order, with coverage of branches but for whole diagnoses
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(WHOLE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --cov --cov-report=term $(addprefix --ignore=,$(WHOLE))
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(WHOLE)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=40 --cov --cov-report=term $(addprefix --ignore=,$(WHOLE))
 
 lint: setup ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -2,16 +2,13 @@
 
     python -m benchmarks.calibrate CORPUS.jsonl > configs/calibration.yaml
 
-The logarithm of a cause's weight is a sum: a number for each outcome of each prediction, one for its verdict, one where
-it is a mechanism. These few numbers are chosen under which the causes that would be right were most probable, as a
-conditional logit does (McFadden 1974). They are the same for all causes: what a single prediction is worth in the lab
-tells how the lab makes that fault, and reports of real ones came out worse with it. Each is drawn towards the judgement
-it replaces, as strongly as predicts the seeds that were left out no worse than the best by more than chance (the rule
-of one standard error, Breiman et al. 1984): the world has more ways than the lab.
+Two numbers are learnt: what it weighs that a cause is supported, and that it is told as a mechanism of another. They
+are those under which the causes that would be right were most probable, as a conditional logit finds them (McFadden
+1974), drawn towards the judgement they replace. They hold for all causes alike.
 
-What stays judgement (`configs/judgement.yaml`): priors, the weight of *none of these*, what a share is worth, for how
-often something is wrong, and what, the lab decides and not the world; and what an untestable prediction weighs, for it
-tells who records, not what is wrong.
+All else stays judgement (`configs/judgement.yaml`). How often something is wrong, and what, the lab decides and not the
+world: so priors and *none of these*. What a single prediction weighs tells how the lab makes a fault: with it learnt,
+public reports came out worse; with all outcomes weighed anew, healthy services seen without traces were accused.
 """
 
 from __future__ import annotations
@@ -29,24 +26,13 @@ from scipy.optimize import minimize
 
 from benchmarks.corpus import Seen, load
 from benchmarks.reweigh import as_judged
-from correlator.model.findings import Outcome, Verdict
+from correlator.model.findings import Verdict
 from correlator.wiring import judgement
 from hypotheses._probability import Calibration, log_weights
 
-STRENGTHS = (0.1, 0.03, 0.01, 0.003, 0.001)
-"""Loss that a number costs which is e times what was judged; the strongest first."""
-FOLDS = 3
-"""Parts of the seeds, each of which is left out once."""
-NUMBERS = (
-    *(
-        (kind, outcome.value)
-        for kind in ("necessary", "separating")
-        for outcome in Outcome
-        if outcome is not Outcome.UNTESTABLE
-    ),
-    *(("verdict_weight", verdict) for verdict in Verdict),
-    ("mechanism_weight", None),
-)
+OFF = 1.0
+"""Standard deviation of the logarithm by which a judged number may be off: one in three by more than a factor of e."""
+NUMBERS = (("verdict_weight", Verdict.SUPPORTED), ("mechanism_weight", None))
 """What is learnt, by where it stands in the calibration."""
 HEAD = "# Learnt from the fault lab by the command below, not by hand; stands above judgement.yaml."
 
@@ -63,37 +49,17 @@ class Choice:
 
 def learnt(seen: Sequence[Seen], judged: Calibration, source: str) -> Calibration:
     """The calibration that `seen` teaches; what it cannot teach is taken from the judgement."""
-    choices = list(_choices(seen, judged))
-    seeds = sorted({one.seed for one in seen})
-    folds = [seeds.index(one.seed) % FOLDS for one in seen]
-    strength = _strength(choices, folds) if len(seeds) > 1 else STRENGTHS[0]
-    return _rounded(_moved(judged, _fitted(choices, strength))).model_copy(update={"source": source})
-
-
-def _strength(choices: Sequence[Choice], folds: Sequence[int]) -> float:
-    """The strongest under which the loss on what was left out is within a standard error of the least."""
-    losses = {strength: _left_out(choices, folds, strength) for strength in STRENGTHS}
-    least = min(losses.values(), key=lambda each: float(each.mean()))
-    most = least.mean() + least.std() / len(least) ** 0.5
-    return next(strength for strength, each in losses.items() if each.mean() <= most)
-
-
-def _left_out(choices: Sequence[Choice], folds: Sequence[int], strength: float) -> np.ndarray:
-    """Loss of each choice under what the other parts of the seeds teach."""
-    losses = np.zeros(len(choices))
-    for fold in set(folds):
-        taught = _fitted([choice for choice, place in zip(choices, folds, strict=True) if place != fold], strength)
-        for i in np.flatnonzero(np.array(folds) == fold):
-            losses[i] = _loss(taught, [choices[int(i)]])[0]
-    return losses
+    choices, incidents = list(_choices(seen, judged)), len({one.incident for one in seen})
+    found = _moved(judged, _fitted(choices, 1 / (2 * OFF**2 * incidents)))
+    return _rounded(found).model_copy(update={"source": source})
 
 
 def _fitted(choices: Sequence[Choice], strength: float) -> np.ndarray:
-    """Logarithm of what each number is multiplied by."""
+    """Logarithm of what each number is multiplied by; `strength` is the loss that a move of 1 costs."""
+    total = sum(choice.weight for choice in choices)
 
     def cost(moves: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = _loss(moves, choices)
-        total = sum(choice.weight for choice in choices)
         return value / total + strength * moves @ moves, slope / total + 2 * strength * moves
 
     return np.asarray(minimize(cost, np.zeros(len(NUMBERS)), jac=True, method="L-BFGS-B").x)

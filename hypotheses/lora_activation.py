@@ -12,6 +12,7 @@ from hypotheses import (
     Hypothesis,
     Kind,
     accounts_for,
+    either,
     necessary,
     occurs,
     rises_with,
@@ -23,6 +24,10 @@ from hypotheses import (
 SEEN_BY = frozenset({"adapter_metrics"})
 """Only vLLM with LoRA on has them; its log does not tell of the adapters that it began with."""
 
+THEY_WAIT = either(rises_with(LATENCY, ADAPTER_NEW), rises_with(LATENCY, ADAPTER_LOADING))
+"""Those who ask for a new adapter, or all who are under way meanwhile."""
+OTHERS_ARE_SPARED = either(spares_unmarked(ADAPTER_NEW), spares_unmarked(ADAPTER_LOADING))
+
 HYPOTHESIS = Hypothesis(
     id="lora_activation",
     claim="Requests wait while a LoRA adapter is loaded.",
@@ -31,9 +36,8 @@ HYPOTHESIS = Hypothesis(
     predictions=(
         necessary("adapters_were_loaded", occurs(Events.LORA_ACTIVATED, seen_by=SEEN_BY)),
         necessary("more_ask_for_new_ones", shifted_by(ADAPTER_NEW, UP, at_least=0.01)),
-        necessary("requests_meanwhile_are_the_slow_ones", rises_with(LATENCY, ADAPTER_LOADING)),
-        necessary("at_other_times_all_is_well", spares_unmarked(ADAPTER_LOADING)),
-        separating("others_are_spared", spares_unmarked(ADAPTER_NEW)),
+        necessary("they_are_the_slow_ones", THEY_WAIT),
+        necessary("others_are_spared", OTHERS_ARE_SPARED),
         separating("their_first_token_is_late", rises_with(TIME_TO_FIRST_TOKEN, ADAPTER_NEW)),
         separating("waiting_accounts_for_it", accounts_for(QUEUE, PREFILL, at_least=0.2)),
     ),

@@ -20,6 +20,9 @@ from correlator.model.evidence import Fact
 
 BUCKET_NS = 5_000_000_000
 """Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
+LONGEST = 200_000
+"""Buckets (eleven days) between the first and the last request beyond which they are not one recording: somebody put
+files of different years in a folder, or a clock was wrong."""
 EVERYWHERE = "*"
 ALIAS = ["signal", "rank", "bucket"]
 """What makes one value of one source name."""
@@ -102,10 +105,15 @@ def _arrivals(requests: pd.DataFrame, share: float, within: Within) -> pd.DataFr
 
 
 def _grid(begun: pd.Series, within: Within) -> np.ndarray:
-    """Buckets from the first request to the last, but for those that nobody read: no request there means nothing."""
-    if within is None:
-        return np.arange(begun.min(), begun.max() + 1)
+    """Buckets from the first request to the last, but for those that nobody read: no request there means nothing.
+
+    Nor does it where the first and the last are further apart than `LONGEST`.
+    """
     first, last = begun.min(), begun.max()
+    if last - first > LONGEST:
+        return np.unique(begun)
+    if within is None:
+        return np.arange(first, last + 1)
     parts = [
         np.arange(max(first, (w.start - MARGIN_NS) // BUCKET_NS), min(last, (w.end + MARGIN_NS) // BUCKET_NS) + 1)
         for w in stretches(within)

@@ -262,7 +262,7 @@ def _value(frame: pd.DataFrame, rows: pd.Series, candidate: Candidate, weight: s
 
 
 def _where(requests: pd.DataFrame) -> str:
-    if "service" not in requests or requests.empty:
+    if "service" not in requests or requests["service"].isna().all():
         return "serving engine"
-    codes, names = pd.factorize(requests["service"], sort=True)
+    codes, names = pd.factorize(requests["service"].dropna(), sort=True)
     return str(names[np.bincount(codes).argmax()]) or "unnamed service"

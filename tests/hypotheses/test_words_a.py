@@ -151,7 +151,7 @@ def test_memory_climbs(levels: list[float], expected: str) -> None:
 def test_a_restart_takes_memory_back() -> None:
     """A saw-tooth still climbs, tooth by tooth; without a restart nothing is known of resets."""
     teeth = [*CLIMB[:10], *CLIMB[:6]]
-    start = Event(Events.ENGINE_START, ONSET + 20 * S)
+    start = Event(Events.ENGINE_START, ONSET + 18 * S)
     seen = evidence(series=memory(*teeth), events=(start,))
     word = resets_at_start(PROCESS_MEMORY)
     assert (HELD, HELD) == (outcome(word, seen), outcome(climbs(PROCESS_MEMORY), seen))

@@ -352,6 +352,13 @@ def test_quiet_stretches_have_an_arrival_rate_of_zero(store: Store) -> None:
     assert known(series(store, traces(spans)), n.ARRIVAL_RATE) == {0: 0.4, 5: 0, 10: 0.2}
 
 
+def test_years_between_two_requests_are_no_recording(store: Store) -> None:
+    """A request, and another two years later, as of files that do not belong together: the time between is unknown."""
+    later = 2 * 365 * 86_400
+    spans = [s for i, t in enumerate((0, later)) for s in request(f"t{i}", t, 0.1)]
+    assert {0: 0.2, later: 0.2} == known(series(store, traces(spans)), n.ARRIVAL_RATE)
+
+
 def test_what_nobody_measured_has_no_column(store: Store) -> None:
     """An unknown metric makes no signal, and no signal is made up."""
     frame = series(store, gauge("somebody.else", [(0, 1)]), gauge("vllm:num_requests_waiting", [(0, 1)]))

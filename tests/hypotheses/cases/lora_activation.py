@@ -29,7 +29,7 @@ CASES = {
     "all_requests_are_slow": Case(
         asking(window(served(), then=served(queue=0.8), events=LOADED)),
         Verdict.REFUTED,
-        by="at_other_times_all_is_well",
+        by="others_are_spared",
     ),
     "no_adapter_was_loaded": Case(asking(window(served(), then=served())), Verdict.REFUTED, by="adapters_were_loaded"),
     "adapters_are_not_told_of": Case(
