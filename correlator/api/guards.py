@@ -17,6 +17,11 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """Probes carry no token, and are told nothing but yes or no."""
 
 
+DRAINED = 1024 * 1024
+"""Bytes of a refused body that are read and dropped before the answer. A connection closed on bytes that nobody read is
+reset, and the answer may be lost with it (RFC 9112, section 9.6)."""
+
+
 class Token:
     """Refuses requests without the bearer token; it is compared in constant time."""
 
@@ -29,6 +34,7 @@ class Token:
         if scope["type"] != "http" or scope["path"] in OPEN or self._allowed(scope):
             await self._app(scope, receive, send)
         else:
+            await _drain(receive)
             refusal = problem(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
             await refusal(scope, receive, send)
 
@@ -65,6 +71,7 @@ class Limited:
             return message
 
         if scope["type"] == "http" and self._said(scope) > limit:
+            await _drain(receive)
             await problem(413, told, {"Connection": "close"})(scope, receive, send)
         else:
             await self._app(scope, counted, send)
@@ -73,6 +80,15 @@ class Limited:
     def _said(scope: Scope) -> int:
         said = [value for name, value in scope["headers"] if name == b"content-length"]
         return int(said[0]) if said and said[0].isdigit() else 0
+
+
+async def _drain(receive: Receive) -> None:
+    left = DRAINED
+    while left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return
 
 
 class Metered:

@@ -20,13 +20,15 @@ def with_prompt_limits(requests: pd.DataFrame) -> pd.DataFrame:
     """
     if n.INPUT_TOKENS.name not in requests:
         return requests
-    ordered = requests.sort_values("start", kind="stable")[n.INPUT_TOKENS.name].loc[lambda tokens: tokens > 0]
-    mark = pd.Series(0.0, ordered.index)
-    values = ordered.to_numpy(dtype=float)
+    tokens = requests[n.INPUT_TOKENS.name].to_numpy(dtype=float)
+    order = np.argsort(requests["start"].to_numpy(), kind="stable")
+    order = order[tokens[order] > 0]
+    values, mark = tokens[order], np.full(len(tokens), np.nan)
+    mark[order] = 0.0
     lengths, counts = np.unique(values, return_counts=True)
     for length in lengths[counts >= MANY]:
-        mark[ordered.index[_cut_to(values, float(length))]] = 1.0
-    return requests.assign(**{n.PROMPT_AT_LIMIT.name: mark.reindex(requests.index)})
+        mark[order[_cut_to(values, float(length))]] = 1.0
+    return requests.assign(**{n.PROMPT_AT_LIMIT.name: mark})
 
 
 def _cut_to(values: np.ndarray, limit: float) -> np.ndarray:
