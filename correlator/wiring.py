@@ -22,7 +22,7 @@ from correlator.join.ledger import to_ledger
 from correlator.join.places import at
 from correlator.join.search import refined
 from correlator.join.service_symptom import any_symptom, with_any_symptom
-from correlator.join.windows import extent, trimmed, with_found_windows
+from correlator.join.windows import extent, trimmed, with_found_windows, with_onset_near
 from correlator.model.config import refusal
 from correlator.model.errors import InputError
 from correlator.model.evidence import Evidence, Kind, Window, Windows, with_windows
@@ -193,7 +193,8 @@ def windowed(evidence: Evidence, request: Request) -> Evidence:
             found = _with_onset(with_found_windows(evidence, request.symptom), request)
             return with_any_symptom(found, request.symptom)
         evidence = with_windows(evidence, windows)
-    return _with_onset(replace(evidence, symptom=any_symptom(evidence, request.symptom)), request)
+    told = _with_onset(replace(evidence, symptom=any_symptom(evidence, request.symptom)), request)
+    return with_onset_near(told, request.symptom) if told.symptom is None else told
 
 
 def _with_onset(evidence: Evidence, request: Request) -> Evidence:

@@ -19,7 +19,7 @@ CHUNKS = 9
 """Parts in which the shuffles are looked at; most signals are decided by the first."""
 MIN_CELLS = MIN_BLOCKS
 ONSET_NS = 60_000_000_000
-"""How wrong a given onset may be (DESIGN 5); at most a third of the shorter window."""
+"""How wrong a given onset may be (DESIGN 5); at most a third of the window that gives way."""
 CLEARER = 1.25
 """A moved onset must separate the windows by this much more than the given one did."""
 
@@ -56,12 +56,12 @@ def refined(evidence: Evidence, windows: Windows, signal: Signal) -> Windows:
     Windows with idle time between them (a restart) are left as they are.
     """
     base, incident = windows.baseline, windows.incident
-    reach = min(ONSET_NS, (base.end - base.start) // 3, (incident.end - incident.start) // 3)
+    back, ahead = (min(ONSET_NS, (window.end - window.start) // 3) for window in (base, incident))
     cells = _cells(evidence, signal, BLOCK_NS // 2, Window(base.start, incident.end))
     if cells is None or incident.start - base.end > BLOCK_NS:
         return windows
     starts, values = cells.starts, cells.values
-    cuts = [c for c in range(MIN_CELLS, len(values) - MIN_CELLS) if abs(starts[c] - incident.start) <= reach]
+    cuts = [c for c in range(MIN_CELLS, len(values) - MIN_CELLS) if -back <= starts[c] - incident.start <= ahead]
     if not cuts:
         return windows
     scores = [abs(_separation(values, c)) for c in cuts]

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from correlator.join.engine_down import outages
-from correlator.join.search import stretches
+from correlator.join.search import refined, stretches
 from correlator.join.series import BUCKET_NS
 from correlator.join.symptom import (
     CANDIDATES,
@@ -78,6 +78,19 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
         return _with(evidence, *best)
     fallback = with_windows(evidence, pairs[0] if pairs else halves)
     return replace(fallback, symptom=find_symptom(fallback, kind)) if kind else fallback
+
+
+def with_onset_near(evidence: Evidence, kind: Kind | None = None) -> Evidence:
+    """Evidence in whose windows nothing got worse, with the onset moved to where a signal really changed, if from there
+    on something did: whoever tells an onset a minute late puts a minute of the incident into the baseline."""
+    if evidence.windows is None:
+        return evidence
+    asked, suffered = (
+        [w for w in (refined(evidence, evidence.windows, s) for s in signals) if w != evidence.windows]
+        for signals in (ASKED, SUFFERED)
+    )
+    best = _worse(_best(evidence, asked, kind), _best(evidence, suffered, kind, SEARCHED, SEARCHED_RATIO))
+    return evidence if best is None else _with(evidence, *best)
 
 
 def extent(evidence: Evidence) -> Window | None:
