@@ -7,18 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from correlator.model.effects import MIN_BLOCKS, Floats, block_codes, periods, ranked
+from correlator.model.effects import MIN_BLOCKS, Bools, Floats, Ints, block_codes, periods, ranked
 from correlator.model.evidence import BLOCK_NS, Evidence, Interval
 from correlator.model.findings import Outcome, Reading
 from correlator.model.names import Events, Signal
 from hypotheses._contract import Test
 from hypotheses._frames import frame_with, too_few_blocks, untestable
 from hypotheses._predict import named
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 STEADY = 0.9
 """Rank correlation of level and time over a stretch. What only wanders reaches 0.9 by chance in one stretch of a

@@ -67,6 +67,8 @@ class Limited:
             message = await receive()
             came += len(message.get("body", b""))
             if came > limit:
+                if message.get("more_body", False):
+                    await _drain(receive)
                 raise HTTPException(413, told)
             return message
 

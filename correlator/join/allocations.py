@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import pandas as pd
 
-from correlator.join.series import BUCKET_NS
+from correlator.join.series import BUCKET_NS, covered
 from correlator.model import names as n
 from correlator.model.evidence import Event, Window
 from correlator.model.names import Events
@@ -37,7 +37,7 @@ def _bytes(pattern: re.Pattern[str], text: str) -> int | None:
     return round(float(match[1]) * UNITS[match[2]]) if match else None
 
 
-def with_allocations(series: pd.DataFrame, events: Iterable[Event], logs: Collection[Window]) -> pd.DataFrame:
+def with_allocations(series: pd.DataFrame, events: Iterable[Event], logs: Iterable[Window]) -> pd.DataFrame:
     """The series with how often an allocation was repeated, while a log spoke (`logs` says from when to when).
 
     Without any such line nothing is known: only newer versions of PyTorch write it.
@@ -45,7 +45,5 @@ def with_allocations(series: pd.DataFrame, events: Iterable[Event], logs: Collec
     found = Counter(e.unix_nano // BUCKET_NS for e in events if e.name == Events.ALLOCATION_RETRIED)
     if not found or series.empty:
         return series
-    start = series["start"]
-    covered = pd.concat([(start + BUCKET_NS > log.start) & (start < log.end) for log in logs], axis=1).any(axis=1)
-    rate = (start // BUCKET_NS).map(found).fillna(0.0) / (BUCKET_NS / 1e9)
-    return series.assign(**{n.ALLOCATION_RETRIES.name: rate.where(covered)})
+    rate = (series["start"] // BUCKET_NS).map(found).fillna(0.0) / (BUCKET_NS / 1e9)
+    return series.assign(**{n.ALLOCATION_RETRIES.name: rate.where(covered(series, logs))})

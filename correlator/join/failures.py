@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from correlator.join.occurrences import CONTEXT_OVERFLOW
-from correlator.join.series import BUCKET_NS
+from correlator.join.series import BUCKET_NS, covered
 from correlator.model import names as n
 from correlator.model.evidence import Event, Window
 
@@ -97,11 +97,8 @@ def with_failure_counts(series: pd.DataFrame, events: Iterable[Event], logs: Col
         columns=["kind", "bucket"],
     )
     rate = found.groupby(["kind", "bucket"]).size() / (BUCKET_NS / 1e9)
-    at, start = series["start"] // BUCKET_NS, series["start"].to_numpy(dtype=np.int64)
-    covered = np.zeros(len(start), dtype=bool)
-    for log in logs:
-        covered |= (start + BUCKET_NS > log.start) & (start < log.end)
-    counted = series[total].where((series[total] > 0) & covered)
+    at = series["start"] // BUCKET_NS
+    counted = series[total].where((series[total] > 0) & covered(series, logs))
     shares = {
         kind: (at.map(rate[kind]).fillna(0) / counted).clip(upper=series[n.ERROR.name])
         for kind in found["kind"].unique()

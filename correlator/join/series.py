@@ -16,7 +16,7 @@ from correlator.join.replicas import with_split
 from correlator.join.speculation import with_speculation
 from correlator.join.within import MARGIN_NS, Within, stretches
 from correlator.model import names as n
-from correlator.model.evidence import Fact
+from correlator.model.evidence import Fact, Window
 
 BUCKET_NS = 5_000_000_000
 """Half a block: fine enough to see what happened together, coarse enough for usual scrape intervals."""
@@ -119,6 +119,15 @@ def _grid(begun: pd.Series, within: Within) -> np.ndarray:
         for w in stretches(within)
     ]
     return np.unique(np.concatenate(parts))
+
+
+def covered(series: pd.DataFrame, logs: Iterable[Window]) -> np.ndarray:
+    """Rows of the series during which one of the logs spoke."""
+    start = series["start"].to_numpy(dtype=np.int64)
+    spoke = np.zeros(len(start), dtype=bool)
+    for log in logs:
+        spoke |= (start + BUCKET_NS > log.start) & (start < log.end)
+    return spoke
 
 
 def _counted(points: pd.DataFrame, index: pd.Index) -> pd.Series:

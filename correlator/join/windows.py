@@ -37,13 +37,10 @@ from correlator.model.names import (
     OUTPUT_TOKENS,
     Signal,
 )
+from correlator.model.worth import PICKED_RATIO
 
 SEARCHED = 10
 """Independent pairs of windows that a search over all stretches amounts to (Bonferroni)."""
-SEARCHED_RATIO = 1.5
-"""Smallest ratio of latency worth naming in a stretch that was picked because it stands out. Simulated healthy
-services whose speed drifts by 15 % (autocorrelation 0.7) were accused in 18 % of five-minute recordings at 1.3, in
-2 % at 1.5."""
 SUFFERED = tuple(dict.fromkeys([*(c.signal for c in CANDIDATES if not c.falls), *LEDGER]))
 """Symptoms, and where the time goes: a wait that begins stands out before the whole does."""
 ASKED: tuple[Signal, ...] = (ARRIVAL_RATE, INPUT_TOKENS, OUTPUT_TOKENS, HOST_CPU)
@@ -71,7 +68,7 @@ def with_found_windows(evidence: Evidence, kind: Kind | None = None) -> Evidence
     if best is None:
         best = _worse(
             _best(evidence, stretches(evidence, ASKED), kind),
-            _best(evidence, [*stretches(evidence, SUFFERED), halves], kind, SEARCHED, SEARCHED_RATIO),
+            _best(evidence, [*stretches(evidence, SUFFERED), halves], kind, SEARCHED, PICKED_RATIO),
         )
     best = best or _at_the_end(evidence, active, kind) or _lost(evidence, pairs, halves, kind)
     if best is not None:
@@ -89,7 +86,7 @@ def with_onset_near(evidence: Evidence, kind: Kind | None = None) -> Evidence:
         [w for w in (refined(evidence, evidence.windows, s) for s in signals) if w != evidence.windows]
         for signals in (ASKED, SUFFERED)
     )
-    best = _worse(_best(evidence, asked, kind), _best(evidence, suffered, kind, SEARCHED, SEARCHED_RATIO))
+    best = _worse(_best(evidence, asked, kind), _best(evidence, suffered, kind, SEARCHED, PICKED_RATIO))
     return evidence if best is None else _with(evidence, *best)
 
 

@@ -20,7 +20,9 @@ from correlator.model.evidence import BASELINE, INCIDENT, Interval
 from correlator.model.worth import ENDLESS
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Codes = Ints
 
 DRAWS = 400
 """Bootstrap draws: the standard error of a standard error from 400 draws is 3.5 %."""

@@ -8,10 +8,10 @@ from math import log
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from correlator.model.effects import (
     TAIL,
+    Bools,
     Codes,
     Effect,
     Floats,
@@ -24,14 +24,10 @@ from correlator.model.effects import (
 from correlator.model.evidence import BASELINE, INCIDENT, Evidence
 from correlator.model.names import SERVICE_ERROR, SERVICE_LATENCY, SERVICE_LOGGED, SERVICE_TIME, Signal
 from correlator.model.periods import Kind
-from correlator.model.worth import ERROR_SHARE, QUALITY_SHARE
-
-Bools = NDArray[np.bool_]
+from correlator.model.worth import ERROR_SHARE, PICKED_RATIO, QUALITY_SHARE
 
 MOST = 100
 """Services compared, the busiest; each further one asks more of all."""
-PICKED_RATIO = 1.5
-"""Smallest ratio of times worth naming in a service that was picked because it stands out, as of stretches of time."""
 MATERIAL = 0.05
 """What a service takes longer, over the whole time of the requests that visit it: one part in twenty is not felt."""
 ACCOUNTS = 0.5

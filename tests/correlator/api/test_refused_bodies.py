@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 from pydantic import SecretStr
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.types import Message
+from starlette.types import Message, Receive, Scope, Send
 
 from correlator.api.guards import DRAINED, Limited, Token
 
@@ -49,3 +51,24 @@ def test_the_body_is_read_first(guard: Limited | Token, status: int) -> None:
 def test_an_endless_body_is_not_read_to_its_end(guard: Limited | Token, status: int) -> None:
     """No more than the bound."""
     assert (status, DRAINED // PART) == refused(guard, 10_000)
+
+
+def test_a_body_that_did_not_say_its_length_is_read_first() -> None:
+    """What comes beyond the limit is dropped before the refusal, and no more than the bound."""
+    read = 0
+
+    async def receive() -> Message:
+        nonlocal read
+        read += 1
+        return {"type": "http.request", "body": b" " * PART, "more_body": read < 10_000}
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await Request(scope, receive).body()
+
+    async def send(message: Message) -> None:
+        pytest.fail("nothing is to be answered here")
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    with pytest.raises(HTTPException, match="at most 1000 bytes"):
+        asyncio.run(Limited(served, 1000, {})(scope, receive, send))
+    assert 1 + DRAINED // PART == read

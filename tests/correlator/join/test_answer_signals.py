@@ -42,6 +42,7 @@ def test_repeated_allocations_are_a_rate_while_a_log_spoke() -> None:
     assert [0.0, 0.4, 0.0] == list(found[n.ALLOCATION_RETRIES.name])[:3]
     assert np.isnan(found[n.ALLOCATION_RETRIES.name].iloc[3])
     assert n.ALLOCATION_RETRIES.name not in with_allocations(series, [], [Window(0, 15 * S)])
+    assert with_allocations(series, told, [])[n.ALLOCATION_RETRIES.name].isna().all()
 
 
 def prompts(*tokens: float) -> list[float]:
